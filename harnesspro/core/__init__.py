@@ -1,0 +1,1 @@
+"""The judge's reasoning: values in, values out. No I/O, no clock, no global randomness."""

@@ -1,0 +1,1 @@
+"""Formats on disk <-> records; one format a file."""
