@@ -95,7 +95,7 @@ class Harness:
         A rule is `{when: {family: NAME}, use: {...}}`.
         """
         for part in self.payload["parts"].values():
-            if part["kind"] != "routing" or not isinstance(part["value"], Mapping):
+            if part["kind"] != "routing" or not isinstance(part["value"], dict):
                 continue
             for rule in part["value"].get("rules") or ():
                 when = rule.get("when") or {}
@@ -229,6 +229,7 @@ def run_trial(payload: Mapping[str, Any], send: Transport) -> dict[str, Any]:
     Outcomes: `answered`, `malformed`, `limit`, `crashed`, `fault` (the ground's).
     """
     harness = Harness(payload["harness"], send)
+    result: dict[str, Any]
     try:
         answer = load_entry(payload["entry"])(payload["task"], harness)
         if answer is None:

@@ -219,9 +219,7 @@ class TrialJob:
     def trial_id(self) -> str:
         """Content key: the same harness, task content, draw and models are the same trial."""
         models = dict(sorted(self.models.items()))
-        return content_id(
-            "t", self.harness.harness_id, self.task.content_key, self.draw, models
-        )
+        return content_id("t", self.harness.harness_id, self.task.content_key, self.draw, models)
 
 
 class Backend(Protocol):

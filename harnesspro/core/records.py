@@ -123,7 +123,7 @@ class Knob(Record):
             return False
         if self.int_range is not None:
             return isinstance(value, int) and self.int_range[0] <= value <= self.int_range[1]
-        assert self.float_range is not None  # noqa: S101 - the validator's invariant
+        assert self.float_range is not None
         return self.float_range[0] <= value <= self.float_range[1]
 
 

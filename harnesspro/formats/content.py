@@ -46,9 +46,7 @@ def harness_path(ref: str) -> Path:
         path = root / kind / name
         if name and "/" not in name and (path / "harness.yaml").is_file():
             return path
-    raise ConfigError(
-        ref, "no shipped harness of this name", expected=", ".join(builtin_names())
-    )
+    raise ConfigError(ref, "no shipped harness of this name", expected=", ".join(builtin_names()))
 
 
 def builtin_names() -> tuple[str, ...]:

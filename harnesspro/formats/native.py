@@ -42,7 +42,7 @@ class _NoAliasLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", mark)
         return super().compose_node(parent, index)
 
@@ -116,9 +116,7 @@ def harness_from_files(
     values = {
         name: _knob_value(manifest, files, name, where=where) for name in sorted(manifest.knobs)
     }
-    return Harness(
-        manifest=manifest, files=dict(files), knob_values=values, parent_id=parent_id
-    )
+    return Harness(manifest=manifest, files=dict(files), knob_values=values, parent_id=parent_id)
 
 
 def _manifest(text: str, *, where: str) -> Manifest:
@@ -286,7 +284,7 @@ def _edited(manifest: Manifest, text: str, edit: Edit) -> str:
                 edit.path, f"{count} occurrences of the text to replace", expected="exactly one"
             )
         return text.replace(edit.old, edit.new)
-    assert isinstance(edit, SetKey)  # noqa: S101 - the union has three members
+    assert isinstance(edit, SetKey)
     return set_yaml_key(text, edit.key, edit.value)
 
 

@@ -52,7 +52,9 @@ def load_tasks(path: str | Path) -> tuple[Task, ...]:
     seen: set[str] = set()
     for task in tasks:
         if task.task_id in seen:
-            raise TasksError(str(file), f"task_id {task.task_id} stands twice", expected="unique ids")
+            raise TasksError(
+                str(file), f"task_id {task.task_id} stands twice", expected="unique ids"
+            )
         seen.add(task.task_id)
     return tuple(tasks)
 
@@ -91,7 +93,9 @@ def parse_task(line: str, *, where: str) -> Task:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise TasksError(f"{where}: {key}", repr(first.get("input"))[:120], expected=first["msg"]) from error
+        raise TasksError(
+            f"{where}: {key}", repr(first.get("input"))[:120], expected=first["msg"]
+        ) from error
 
 
 def gold_names(value: object) -> set[str]:
