@@ -306,10 +306,25 @@ def set_yaml_key(text: str, key: str, value: JsonValue) -> str:
         place = place.setdefault(parent, {}) if isinstance(place, dict) else None
     if not isinstance(place, dict):
         raise PatchError(key, "a parent that is no mapping", expected="a key path of mappings")
-    place[last] = value
+    place[last] = _unmistakable(value)
     out = io.StringIO()
     round_trip.dump(document, out)
     return out.getvalue()
+
+
+def _unmistakable(value: JsonValue) -> JsonValue:
+    """Text quoted where it would read back as something else: ruamel writes YAML 1.2, where `yes`
+    is a string, and `parse_yaml` reads 1.1, where it is true.
+    """
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if not isinstance(value, str):
+        return value
+    try:
+        same = yaml.safe_load(value) == value
+    except yaml.YAMLError:
+        same = False
+    return value if same else DoubleQuotedScalarString(value)
 
 
 def save_harness(harness: Harness, path: str | Path) -> None:
