@@ -1,0 +1,1 @@
+"""Ways of making patches; one a file. None applies, runs or judges what it proposes."""
