@@ -69,6 +69,7 @@ class Harness:
         """
         self.payload, self.send = payload, send
         self.notes: list[str] = []
+        self.tools: dict[str, Any] = {}
 
     def prompt(self, name: str, **slots: object) -> str:
         """The text of a part with each `{{slot}}` filled.
@@ -106,7 +107,7 @@ class Harness:
 
     def run_tool(self, name: str, args: Mapping[str, Any]) -> Any:
         """Call the function `name` of the module `tools/NAME.py` with keyword arguments."""
-        module = importlib.import_module(f"tools.{name}")
+        module = self.tools.get(name) or importlib.import_module(f"tools.{name}")
         return getattr(module, name)(**args)
 
     def note(self, text: object) -> None:
@@ -223,15 +224,23 @@ def _parse(raw: bytes) -> Mapping[str, Any]:
     raise ModelFault(message)
 
 
-def run_trial(payload: Mapping[str, Any], send: Transport) -> dict[str, Any]:
+def run_trial(
+    payload: Mapping[str, Any],
+    send: Transport,
+    *,
+    solve: Callable[[Any, Harness], Any] | None = None,
+    tools: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Call the entry on the task: `{"outcome", "answer", "fault", "notes"}`; never raises.
 
-    Outcomes: `answered`, `malformed`, `limit`, `crashed`, `fault` (the ground's).
+    Outcomes: `answered`, `malformed`, `limit`, `crashed`, `fault` (the ground's). `solve` and
+    `tools` are the entry and the tool modules where the caller has imported them already.
     """
     harness = Harness(payload["harness"], send)
+    harness.tools.update(tools or {})
     result: dict[str, Any]
     try:
-        answer = load_entry(payload["entry"])(payload["task"], harness)
+        answer = (solve or load_entry(payload["entry"]))(payload["task"], harness)
         if answer is None:
             result = {"outcome": "malformed", "fault": "solve returned None"}
         else:

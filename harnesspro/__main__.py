@@ -1,0 +1,5 @@
+"""`python -m harnesspro`."""
+
+from harnesspro.cli import main
+
+main()

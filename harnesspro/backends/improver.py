@@ -1,0 +1,57 @@
+"""The improver's agents as callables: an agents/ folder run as a trial on the improver's purse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from harnesspro.core.ports import Backend, Dropped, EventSink, Ledger, ReplyT, Trees, TrialJob
+from harnesspro.core.records import Harness, Task, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxImprover:
+    """Implements `core.ports.Improver`: validated, repaired once with the message, else dropped."""
+
+    backend: Backend
+    trees: Trees
+    ledger: Ledger
+    agent_harness: Callable[[str], Harness]
+    model: str
+    events: EventSink
+
+    def ask(
+        self, agent: str, question: BaseModel, reply: type[ReplyT], *, key: str
+    ) -> ReplyT | Dropped:
+        """The agent's typed reply; see the port."""
+        harness = self.agent_harness(agent)
+        self.trees.put(harness, message=f"agent {agent}")
+        asked = question.model_dump(mode="json")
+        problem = ""
+        for attempt in range(2):
+            trial = self._run(harness, asked, draw=f"improver/{key}/{attempt}", problem=problem)
+            if trial is None or trial.outcome != "answered":
+                problem = (trial.fault or trial.outcome) if trial else "the run was stopped"
+                continue
+            try:
+                return reply.model_validate(trial.answer)
+            except ValidationError as error:
+                problem = _first_problem(error)
+        dropped = Dropped(agent=agent, reason=problem)
+        self.ledger.put("dropped", f"{agent}/{key}", dropped.model_dump(mode="json"))
+        self.events.emit("dropped", agent=agent, reason=problem)
+        return dropped
+
+    def _run(self, harness: Harness, asked: JsonValue, *, draw: str, problem: str) -> Trial | None:
+        task = Task(task_id=draw.replace("/", "-"), input={"question": asked, "repair": problem})
+        models = dict.fromkeys(harness.manifest.roles, self.model)
+        job = TrialJob(harness=harness, task=task, draw=draw, purse="improver", models=models)
+        return next(iter(self.backend.run([job])), None)
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "reply"
+    return f"{place}: {first['msg']}"

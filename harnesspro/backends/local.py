@@ -1,0 +1,186 @@
+"""Trials on this machine: grant, sandbox, count, record; several at once on threads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from harnesspro.core.ports import (
+    Grant,
+    Ledger,
+    Meter,
+    Metered,
+    Sandbox,
+    SandboxResult,
+    SandboxSpec,
+    Trees,
+    TrialJob,
+)
+from harnesspro.core.records import Harness, Task, Trial
+
+N_ATTEMPTS = 2
+_FAULT_CHARS = 500
+
+PayloadOf = Callable[[Harness, Task], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBackend:
+    """Runs trials in order, `concurrency` at a time. Implements `core.ports.Backend`.
+
+    `stop` set means: finish what is running, start nothing more; `run` then yields fewer trials
+    than it was given jobs.
+    """
+
+    sandbox: Sandbox
+    meter: Meter
+    ledger: Ledger
+    trees: Trees
+    payload_of: PayloadOf
+    concurrency: int
+    stop: Event
+
+    def run(self, jobs: Sequence[TrialJob]) -> Iterator[Trial]:
+        """Each job's trial as it ends; see the port."""
+        waiting = iter(jobs)
+        running: set[Future[Trial | None]] = set()
+        with ThreadPoolExecutor(max_workers=self.concurrency) as pool:
+            while True:
+                while len(running) < self.concurrency and not self.stop.is_set():
+                    job = next(waiting, None)
+                    if job is None:
+                        break
+                    running.add(pool.submit(self._trial, job))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    trial = future.result()
+                    if trial is not None:
+                        yield trial
+
+    def _trial(self, job: TrialJob) -> Trial | None:
+        recorded = self.ledger.get("trial", job.trial_id)
+        if recorded is not None:
+            return Trial.model_validate(recorded)
+        trial: Trial | None = None
+        for attempt in range(N_ATTEMPTS):
+            if self.stop.is_set() and attempt:
+                break
+            trial = self._attempt(job, attempt)
+            if trial is None or trial.outcome != "void":
+                break
+        if trial is not None and trial.outcome != "void":
+            self.ledger.put("trial", trial.trial_id, trial.model_dump(mode="json"))
+        return trial
+
+    def _attempt(self, job: TrialJob, attempt: int) -> Trial | None:
+        """One try; None when the run's purse is empty (nothing may be concluded from it)."""
+        token = self.meter.open_trial(_grant(job))
+        try:
+            result = self.sandbox.run(self._spec(job, token, attempt))
+        finally:
+            metered = self.meter.close_trial(token)
+        if metered.limit_hit == "run_budget":
+            self.stop.set()
+            return None
+        return trial_from(job, result, metered, attempt=attempt, isolation=self.sandbox.level)
+
+    def _spec(self, job: TrialJob, token: str, attempt: int) -> SandboxSpec:
+        manifest = job.harness.manifest
+        payload = self.payload_of(job.harness, job.task) | {"token": token}
+        return SandboxSpec(
+            name=f"{job.trial_id}-{attempt}",
+            code_dir=self.trees.stage(job.harness.harness_id),
+            argv=manifest.entry.command,
+            payload=json.dumps(payload),
+            files=job.task.files,
+            wall_s=manifest.limits.wall_s,
+            output_bytes=manifest.limits.output_bytes,
+        )
+
+
+def _grant(job: TrialJob) -> Grant:
+    manifest = job.harness.manifest
+    return Grant(
+        trial_id=job.trial_id,
+        harness_id=job.harness.harness_id,
+        task_id=job.task.task_id,
+        draw=job.draw,
+        purse=job.purse,
+        models=dict(job.models),
+        max_output_tokens={name: role.max_output_tokens for name, role in manifest.roles.items()},
+        limits=manifest.limits,
+    )
+
+
+def trial_from(
+    job: TrialJob, result: SandboxResult, metered: Metered, *, attempt: int, isolation: str
+) -> Trial:
+    """The record of what happened; whatever the code inside claims is data, never trusted."""
+    said = _said(result.result)
+    outcome, fault = _outcome(result, metered, said)
+    answer = said.get("answer") if outcome == "answered" else None
+    notes = said.get("notes")
+    return Trial(
+        trial_id=job.trial_id,
+        harness_id=job.harness.harness_id,
+        task_id=job.task.task_id,
+        draw=job.draw,
+        attempt=attempt,
+        outcome=outcome,
+        answer=answer,
+        usage=metered.usage,
+        n_calls=metered.n_calls,
+        n_replayed=metered.n_replayed,
+        cost_nanos=metered.cost_nanos,
+        paid_nanos=metered.paid_nanos,
+        latency_s=metered.model_latency_s,
+        fault=fault[:_FAULT_CHARS] if fault else None,
+        notes=tuple(str(note)[:_FAULT_CHARS] for note in notes[:50])
+        if isinstance(notes, list)
+        else (),
+        isolation=isolation,
+    )
+
+
+def _said(raw: bytes | None) -> Mapping[str, Any]:
+    if raw is None:
+        return {}
+    try:
+        value = json.loads(raw)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _outcome(
+    result: SandboxResult, metered: Metered, said: Mapping[str, Any]
+) -> tuple[Any, str | None]:
+    if result.ended == "refused":
+        return "void", f"sandbox: {result.stderr.strip()}"
+    if metered.ground_fault is not None:
+        return "void", metered.ground_fault
+    if result.ended == "wall":
+        return "limit", f"wall clock: over {result.wall_s:.0f} s"
+    if result.ended == "output":
+        return "limit", "output: over the byte limit"
+    claimed, fault = said.get("outcome"), said.get("fault")
+    text = fault if isinstance(fault, str) else None
+    if metered.limit_hit is not None and claimed != "answered":
+        return "limit", text or f"{metered.limit_hit} limit reached"
+    if claimed == "answered" and said.get("answer") is not None:
+        return "answered", None
+    if claimed in {"malformed", "answered"}:
+        return "malformed", text
+    return "crashed", text or _last_line(result)
+
+
+def _last_line(result: SandboxResult) -> str:
+    lines = result.stderr.strip().splitlines()
+    return lines[-1] if lines else f"ended with exit code {result.exit_code} and no answer"

@@ -1,0 +1,126 @@
+"""RunConfig: the manifest's defaults, the configuration file, the environment and the flags,
+merged once, validated once, then frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from harnesspro.core.errors import ConfigError
+from harnesspro.core.records import Manifest
+
+Verb = Literal["improve", "eval", "diagnose"]
+Direction = Literal["cost", "success"]
+
+
+class Settings(BaseSettings):
+    """What a user may set once for all runs: `HARNESSPRO_IMPROVER_MODEL`, `HARNESSPRO_BUDGET_USD`."""
+
+    model_config = SettingsConfigDict(env_prefix="HARNESSPRO_", extra="ignore", frozen=True)
+
+    improver_model: str | None = None
+    budget_usd: float | None = None
+    time_limit_s: float | None = None
+    concurrency: int | None = None
+    allow_unsandboxed: bool = False
+
+
+class RunConfig(BaseModel):
+    """Everything a run needs to know, resolved. Written into run.json; resume reads it back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    verb: Verb
+    harness_ref: str
+    tasks_ref: str
+    models: dict[str, str]
+    improver_model: str | None = None
+    n_rounds: Annotated[int, Field(ge=1, le=1000)] = 2
+    max_candidates: Annotated[int, Field(ge=1)] = 6
+    max_picks: Annotated[int, Field(ge=1, le=3)] = 2
+    n_search: Annotated[int, Field(ge=4)] | None = None
+    n_confirm: Annotated[int, Field(ge=0)] | None = None
+    first_block: Annotated[int, Field(ge=2)] = 12
+    n_repeats: Annotated[int, Field(ge=1)] = 1
+    concurrency: Annotated[int, Field(ge=1)] = 1
+    budget_usd: Annotated[float, Field(gt=0)] | None = None
+    time_limit_s: Annotated[float, Field(gt=0)] | None = None
+    margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """eps of "not worse", as a fraction of accuracy."""
+    directions: tuple[Direction, ...] = ("cost", "success")
+    approve: Literal["none"] = "none"
+    seed: int = 0
+    allow_unsandboxed: bool = False
+    open_gold: bool = True
+    """Whether the vault is opened once at the end, where there is gold."""
+
+
+def merge(
+    manifest: Manifest, flags: Mapping[str, Any], *, verb: Verb, harness_ref: str
+) -> RunConfig:
+    """Flags over environment over manifest defaults; a flag that is None was not given.
+
+    Raises:
+        ConfigError: a role has no model, no tasks are named, or a value is out of range.
+    """
+    settings = {k: v for k, v in Settings().model_dump().items() if v is not None}
+    defaults = _from_manifest(manifest)
+    given = {key: value for key, value in flags.items() if value is not None}
+    models = dict(manifest.defaults.models) | dict(given.pop("models", {}))
+    merged = defaults | settings | given | {"models": models}
+    _require(manifest, merged)
+    try:
+        return RunConfig.model_validate(merged | {"verb": verb, "harness_ref": harness_ref})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"option {key}", repr(first.get("input")), expected=first["msg"]
+        ) from error
+
+
+def _from_manifest(manifest: Manifest) -> dict[str, Any]:
+    defaults = manifest.defaults
+    values = {
+        "tasks_ref": defaults.tasks,
+        "n_repeats": defaults.repeats,
+        "n_search": defaults.n_search,
+        "n_confirm": defaults.n_confirm,
+        "max_candidates": defaults.max_candidates,
+        "max_picks": defaults.max_picks,
+        "first_block": defaults.first_block,
+        "concurrency": defaults.concurrency,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _require(manifest: Manifest, merged: Mapping[str, Any]) -> None:
+    if not merged.get("tasks_ref"):
+        raise ConfigError(
+            "--tasks", "nothing", expected="a tasks.jsonl or a builtin:NAME", fix="name the tasks"
+        )
+    models = merged["models"]
+    unknown = sorted(set(models) - set(manifest.roles))
+    if unknown:
+        raise ConfigError(
+            f"--model {unknown[0]}=…",
+            "no such role",
+            expected=f"one of {', '.join(sorted(manifest.roles))}",
+        )
+    missing = sorted(set(manifest.roles) - set(models))
+    if missing:
+        raise ConfigError(
+            f"role {missing[0]}",
+            "no model",
+            fix=f"add --model {missing[0]}=MODEL (e.g. openai/gpt-5-mini)",
+        )
+
+
+def out_folder(out: str | None) -> Path:
+    """The folder runs are kept in, as an absolute path."""
+    return Path(out or ".harnesspro").expanduser().resolve()

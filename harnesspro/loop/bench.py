@@ -1,0 +1,100 @@
+"""What a run works with: its ports, and the facts that stay the same from first trial to report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harnesspro.config import RunConfig
+from harnesspro.core.ports import (
+    Archive,
+    Backend,
+    Clock,
+    EventSink,
+    Grader,
+    Ledger,
+    Meter,
+    Proposer,
+    Trees,
+    TrialJob,
+)
+from harnesspro.core.records import Harness, Patch, Referee, Task, Trial
+from harnesspro.stages.evaluate import Cut, evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The world, as the loop may touch it."""
+
+    backend: Backend
+    ledger: Ledger
+    meter: Meter
+    trees: Trees
+    archive: Archive
+    grader: Grader | None
+    events: EventSink
+    clock: Clock
+    proposers: tuple[Proposer, ...]
+    """For every round; those for round 0 alone know it from the question."""
+    read_harness: Callable[[dict[str, str]], Harness]
+    apply_patch: Callable[[Harness, Patch], Harness]
+    interrupted: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One run's fixed facts."""
+
+    run_id: str
+    config: RunConfig
+    ports: Ports
+    base: Harness
+    search: tuple[Task, ...]
+    confirm: tuple[Task, ...]
+    referee: Referee
+    started_at: float
+    """Start of this sitting, seconds since the epoch; earlier sittings are in `spent_s`."""
+    spent_s: float
+    isolation: str
+    graph_path: str
+    """Where the round graph keeps its checkpoints; deleting the file changes nothing."""
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """Every task of the run by id."""
+        return {task.task_id: task for task in (*self.search, *self.confirm)}
+
+    @property
+    def search_draws(self) -> tuple[str, ...]:
+        """One label for each repeat."""
+        return tuple(f"search/{k}" for k in range(self.config.n_repeats))
+
+    def elapsed_s(self) -> float:
+        """Seconds of work so far, over all sittings."""
+        return self.spent_s + self.ports.clock.now() - self.started_at
+
+    def spent_usd(self) -> float:
+        """What is held against the cap: the bill, or list prices where no bill arrives."""
+        spend = self.ports.meter.spend()
+        return max(spend.paid_usd, spend.improver_usd + spend.target_usd)
+
+    def cut_now(self) -> Cut | None:
+        """Why the run must stop measuring right now, if it must."""
+        if self.ports.interrupted():
+            return Cut("interrupted", "stopped by Ctrl-C; everything measured is kept")
+        limit = self.config.time_limit_s
+        if limit is not None and self.elapsed_s() > limit:
+            return Cut("time", f"the time limit of {limit:.0f} s is reached")
+        return None
+
+    def run(self, jobs: Sequence[TrialJob]) -> tuple[Trial, ...]:
+        """Evaluate under this run's limits; see `stages.evaluate`."""
+        return evaluate(
+            jobs, backend=self.ports.backend, events=self.ports.events, cut_now=self.cut_now
+        )
+
+    def harness(self, harness_id: str) -> Harness:
+        """The harness kept under this id."""
+        if harness_id == self.base.harness_id:
+            return self.base
+        return self.ports.read_harness(self.ports.trees.files(harness_id))

@@ -1,0 +1,107 @@
+"""The facts on record, read back: trials, candidates, rounds, and the World they add up to."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from harnesspro.core.decide import Forecast, RoundFacts, StopName, World
+from harnesspro.core.records import Candidate, Finding, Refusal, Trial
+from harnesspro.core.table import Row
+from harnesspro.loop.bench import Bench
+from harnesspro.stages.score import table_of
+
+# Candidates cost less than the baseline as a rule, and most leave after the first block.
+_CANDIDATE_SHARE = 0.6
+
+
+def trials_of(bench: Bench, phase: str) -> tuple[Trial, ...]:
+    """Every recorded target trial whose draw belongs to `search` or `confirm`."""
+    ids = bench.tasks
+    trials = (Trial.model_validate(value) for _, value in bench.ports.ledger.all("trial"))
+    return tuple(t for t in trials if t.draw.startswith(f"{phase}/") and t.task_id in ids)
+
+
+def table(bench: Bench, phase: str) -> dict[str, dict[str, Row]]:
+    """The judge's table of one phase; the search table leaves extra baseline draws out."""
+    trials = trials_of(bench, phase)
+    if phase == "search":
+        trials = tuple(trial for trial in trials if trial.draw in bench.search_draws)
+    return table_of(trials, bench.tasks, spec=bench.base.manifest.answer, referee=bench.referee)
+
+
+def candidates(bench: Bench) -> dict[str, Candidate]:
+    """Candidate id -> candidate, in the order they were made; the baseline first."""
+    found = (Candidate.model_validate(value) for _, value in bench.ports.ledger.all("candidate"))
+    return {candidate.candidate_id: candidate for candidate in found}
+
+
+def refusals(bench: Bench) -> tuple[Refusal, ...]:
+    """Patches not admitted, in order."""
+    return tuple(Refusal.model_validate(value) for _, value in bench.ports.ledger.all("refusal"))
+
+
+def findings(bench: Bench, harness_id: str) -> tuple[tuple[Finding, ...], int, int]:
+    """Findings of a harness, nano-dollars diagnosed, number of trials diagnosed."""
+    value = bench.ports.ledger.get("finding", harness_id)
+    if value is None:
+        return (), 0, 0
+    found = tuple(Finding.model_validate(finding) for finding in value["findings"])
+    return found, int(value["spent_nanos"]), int(value["n_trials"])
+
+
+def rounds(bench: Bench) -> tuple[RoundFacts, ...]:
+    """Finished rounds, in order."""
+    facts = []
+    for _, value in bench.ports.ledger.all("round"):
+        facts.append(
+            RoundFacts(
+                index=value["index"],
+                parent_ids=tuple(value["parent_ids"]),
+                candidate_ids=tuple(value["candidate_ids"]),
+                promoted_ids=tuple(value["promoted_ids"]),
+            )
+        )
+    return tuple(sorted(facts, key=lambda fact: fact.index))
+
+
+def scan(bench: Bench, *, cut: StopName | None = None) -> World:
+    """Everything `decide` may know, from the record alone."""
+    done = rounds(bench)
+    return World(
+        baseline_id=bench.base.harness_id,
+        rounds=done,
+        n_rounds=bench.config.n_rounds,
+        max_candidates=bench.config.max_candidates,
+        spent_usd=bench.spent_usd(),
+        cap_usd=bench.config.budget_usd,
+        elapsed_s=bench.elapsed_s(),
+        time_limit_s=bench.config.time_limit_s,
+        next_round=_forecast_round(bench, n_done=len(done)),
+        confirm=_forecast_confirm(bench),
+        interrupted=cut,
+    )
+
+
+def _per_trial(bench: Bench) -> Forecast:
+    """What one baseline trial takes, by the trials so far; zero before the first."""
+    base = [t for t in trials_of(bench, "search") if t.harness_id == bench.base.harness_id]
+    if not base:
+        return Forecast(usd=0.0, seconds=0.0)
+    return Forecast(
+        usd=fmean(trial.cost_usd for trial in base),
+        seconds=fmean(trial.latency_s for trial in base) / bench.config.concurrency,
+    )
+
+
+def _forecast_round(bench: Bench, *, n_done: int) -> Forecast:
+    one = _per_trial(bench)
+    left = max(1, bench.config.n_rounds - n_done)
+    per_round = max(1, bench.config.max_candidates // left)
+    n_trials = per_round * _CANDIDATE_SHARE * len(bench.search)
+    return Forecast(usd=one.usd * n_trials, seconds=one.seconds * n_trials)
+
+
+def _forecast_confirm(bench: Bench) -> Forecast:
+    one = _per_trial(bench)
+    n_trials = len(bench.confirm) * (1 + _CANDIDATE_SHARE * bench.config.max_picks)
+    return Forecast(usd=one.usd * n_trials, seconds=one.seconds * n_trials)
