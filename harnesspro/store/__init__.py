@@ -1,0 +1,1 @@
+"""What a run leaves on disk: the ledger, candidate trees, the archive, trajectories, documents."""
