@@ -27,9 +27,9 @@ _MARKS = ("run.json", "ledger.db", REPORT)
 _N_SHOWN = 5
 
 
-def new_run_id(now: float) -> str:
+def new_run_id(now: datetime) -> str:
     """A name that sorts by start time (UTC) and does not clash: `20261130-214611-7f3a`."""
-    return f"{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def run_ids(out: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,12 @@ def out_with(tmp_path: Path, *names: str) -> Path:
     return tmp_path
 
 
-def test_run_ids_sort_by_time_and_do_not_clash() -> None:
-    first, second = new_run_id(1_780_000_000), new_run_id(1_780_000_001)
+def test_run_ids_sort_by_time_in_utc_and_do_not_clash() -> None:
+    noon = datetime(2026, 5, 28, 12, 0, 0, tzinfo=timezone(timedelta(hours=2)))
+    first, second = new_run_id(noon), new_run_id(noon + timedelta(seconds=1))
     assert first < second
-    assert first[:16] == "20260528-202640-"
-    assert len({new_run_id(1_780_000_000) for _ in range(20)}) > 15
+    assert first[:16] == "20260528-100000-"
+    assert len({new_run_id(noon) for _ in range(20)}) > 15
 
 
 @pytest.mark.parametrize(
