@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from harnesspro.core.errors import ConfigError
-from harnesspro.core.records import Manifest
+from harnesspro.core.records import Manifest, Price
 
 Verb = Literal["improve", "eval", "diagnose"]
 Direction = Literal["cost", "success"]
@@ -58,6 +58,36 @@ class RunConfig(BaseModel):
     allow_unsandboxed: bool = False
     open_gold: bool = True
     """Whether the vault is opened once at the end, where there is gold."""
+
+
+class RunHeader(BaseModel):
+    """`run.json`: what a run is, written before its first trial and never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    document: Literal["harnesspro/run-header@1"] = Field(
+        default="harnesspro/run-header@1", alias="schema"
+    )
+    run_id: str
+    config: RunConfig
+    harness_name: str
+    base_harness_id: str
+    created_at: str
+    prices: tuple[Price, ...]
+    isolation: str
+    split_key: str
+    seal: dict[str, Any] | None = None
+    """The public side's seal.json; None where the tasks never had gold."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model the run may call, each once."""
+        return tuple(price.model for price in self.prices)
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether a vault holds right answers to these tasks."""
+        return bool(self.seal and self.seal.get("taskset_id"))
 
 
 def merge(

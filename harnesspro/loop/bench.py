@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from harnesspro.config import RunConfig
+from harnesspro.config import RunConfig, RunHeader
 from harnesspro.core.ports import (
     Archive,
     Backend,
@@ -18,7 +19,7 @@ from harnesspro.core.ports import (
     Trees,
     TrialJob,
 )
-from harnesspro.core.records import Harness, Patch, Referee, Task, Trial
+from harnesspro.core.records import Harness, Patch, Referee, Task, Trajectory, Trial
 from harnesspro.stages.evaluate import Cut, evaluate
 
 
@@ -38,6 +39,7 @@ class Ports:
     """For every round; those for round 0 alone know it from the question."""
     read_harness: Callable[[dict[str, str]], Harness]
     apply_patch: Callable[[Harness, Patch], Harness]
+    keep_trajectory: Callable[[Trajectory], object]
     interrupted: Callable[[], bool]
 
 
@@ -45,8 +47,7 @@ class Ports:
 class Bench:
     """One run's fixed facts."""
 
-    run_id: str
-    config: RunConfig
+    header: RunHeader
     ports: Ports
     base: Harness
     search: tuple[Task, ...]
@@ -55,9 +56,17 @@ class Bench:
     started_at: float
     """Start of this sitting, seconds since the epoch; earlier sittings are in `spent_s`."""
     spent_s: float
-    isolation: str
-    graph_path: str
-    """Where the round graph keeps its checkpoints; deleting the file changes nothing."""
+    run_dir: Path
+
+    @property
+    def run_id(self) -> str:
+        """The run's name."""
+        return self.header.run_id
+
+    @property
+    def config(self) -> RunConfig:
+        """The run's configuration, resolved."""
+        return self.header.config
 
     @property
     def tasks(self) -> dict[str, Task]:

@@ -89,7 +89,7 @@ def _graph(bench: Bench) -> Iterator[Any]:
     graph.add_edge("admit", "race")
     graph.add_edge("race", "keep")
     graph.add_edge("keep", END)
-    with SqliteSaver.from_conn_string(bench.graph_path) as saver:
+    with SqliteSaver.from_conn_string(str(bench.run_dir / "graph.db")) as saver:
         yield graph.compile(checkpointer=saver)
 
 

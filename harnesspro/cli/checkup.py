@@ -1,0 +1,113 @@
+"""`harnesspro doctor`: what this machine guarantees, and whether a harness could run here now."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from harnesspro.core.errors import HarnessProError
+from harnesspro.view.text import safe_text
+
+
+def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The `harnesspro/doctor@1` document; `ok` says whether a run could start."""
+    from harnesspro.sandbox import confine
+    from harnesspro.sandbox.probes import probe
+
+    isolation = probe()
+    abi = confine.landlock_abi()
+    document: dict[str, Any] = {
+        "schema": "harnesspro/doctor@1",
+        "ok": isolation.level != "none",
+        "python": sys.version.split()[0],
+        "git": shutil.which("git") is not None,
+        "isolation": {
+            "level": isolation.level,
+            "guarantees": list(isolation.guarantees),
+            "not_guaranteed": list(isolation.not_guaranteed),
+            "reason": isolation.reason,
+            "fix": isolation.fix,
+        },
+        "firewall": {
+            "level": "F1" if abi > 0 else "F0",
+            "reason": f"Landlock ABI {abi}: the search process cannot open the vault"
+            if abi > 0
+            else "no Landlock in this kernel: the vault is out of reach by convention only",
+        },
+        "models": _local_models(),
+        "harness": None,
+    }
+    if harness_ref is not None:
+        document["harness"] = _examine_harness(harness_ref, flags)
+        document["ok"] = document["ok"] and document["harness"]["ok"]
+    return document
+
+
+def _local_models() -> list[dict[str, Any]]:
+    from harnesspro.providers.downloads import CATALOGUE, model_path
+
+    return [{"name": f"local/{name}", "pulled": model_path(name).is_file()} for name in CATALOGUE]
+
+
+def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    from harnesspro.cli.prepare import prepare
+    from harnesspro.core.stats import power_of
+
+    try:
+        ready = prepare(harness_ref, flags, verb="improve", say=lambda _line: None)
+    except HarnessProError as error:
+        return {"ok": False, "name": harness_ref, "problem": str(error)}
+    n_confirm = min(ready.config.n_confirm or len(ready.tasks), len(ready.tasks))
+    n_search = min(ready.config.n_search or len(ready.tasks), len(ready.tasks))
+    return {
+        "ok": True,
+        "name": ready.harness.manifest.name,
+        "problem": None,
+        "n_tasks": len(ready.tasks),
+        "prices": [price.model_dump(mode="json") for price in ready.prices],
+        "power": power_of(n_search=n_search, n_confirm=n_confirm).model_dump(mode="json"),
+    }
+
+
+def print_checkup(document: Mapping[str, Any]) -> None:
+    """The document for a person."""
+    isolation, firewall = document["isolation"], document["firewall"]
+    lines = [f"Isolation {isolation['level']}: {isolation['reason']}"]
+    lines += [f"  + {line}" for line in isolation["guarantees"]]
+    lines += [f"  - not: {line}" for line in isolation["not_guaranteed"]]
+    if isolation["fix"]:
+        lines.append(f"  to do: {isolation['fix']}")
+    lines.append(f"Firewall {firewall['level']}: {firewall['reason']}")
+    if not document["git"]:
+        lines.append("git: missing (apt install git)")
+    for model in document["models"]:
+        name = model["name"].removeprefix("local/")
+        state = "ready" if model["pulled"] else f"not here yet (harnesspro model pull {name})"
+        lines.append(f"Model {model['name']}: {state}")
+    lines += _harness_lines(document["harness"])
+    lines.append("Ready." if document["ok"] else "Not ready.")
+    sys.stdout.write("\n".join(safe_text(line) for line in lines) + "\n")
+
+
+def _harness_lines(harness: Mapping[str, Any] | None) -> list[str]:
+    if harness is None:
+        return []
+    if not harness["ok"]:
+        return [f"Harness: {harness['problem']}"]
+    lines = [f"Harness {harness['name']}: {harness['n_tasks']} tasks"]
+    for price in harness["prices"]:
+        dollars = price["in_nanos_per_mtok"] / 1e9, price["out_nanos_per_mtok"] / 1e9
+        bill = "paid" if price["paid"] else "list price, no bill"
+        lines.append(
+            f"  {price['model']}: ${dollars[0]:g} in, ${dollars[1]:g} out per million tokens "
+            f"({bill}; {price['source']})"
+        )
+    bound = harness["power"]["agreement_bound_at_zero"]
+    if bound is not None:
+        lines.append(
+            f"  {harness['power']['n_confirm']} confirm tasks: if no answer changes, accuracy "
+            f"cannot have moved more than {100 * bound:.1f} points"
+        )
+    return lines

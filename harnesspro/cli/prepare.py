@@ -1,0 +1,143 @@
+"""Everything a run needs, resolved and checked before a cent is spent or a folder is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harnesspro.config import RunConfig, Verb, merge
+from harnesspro.core.errors import ConfigError, ModelUnknown
+from harnesspro.core.records import Harness, Price, Task
+from harnesspro.formats.content import harness_path
+from harnesspro.formats.native import load_harness
+from harnesspro.formats.tasks import load_tasks
+from harnesspro.formats.tasksets import TaskSet, task_set
+
+N_PLANTED_TASKS = 240
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that could start now."""
+
+    config: RunConfig
+    harness: Harness
+    task_set: TaskSet
+    tasks: tuple[Task, ...]
+    prices: tuple[Price, ...]
+    isolation: str
+
+    @property
+    def all_models(self) -> tuple[str, ...]:
+        """Every model the run may call, each once."""
+        improver = (self.config.improver_model,) if self.config.improver_model else ()
+        return tuple(dict.fromkeys((*self.config.models.values(), *improver)))
+
+
+def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say) -> Prepared:
+    """Resolve harness, configuration, isolation, tasks, models and prices.
+
+    Raises:
+        ConfigError: anything the caller can mend; nothing was spent.
+    """
+    from harnesspro.sandbox.probes import require
+
+    harness = load_harness(harness_path(harness_ref))
+    config = merge(harness.manifest, flags, verb=verb, harness_ref=harness_ref)
+    _refuse_what_is_not_built(harness)
+    isolation = require(allow_unsandboxed=config.allow_unsandboxed)
+    tasks_at = resolve_tasks(config, say=say)
+    tasks = load_tasks(tasks_at.tasks_path)
+    prepared = Prepared(
+        config=config,
+        harness=harness,
+        task_set=tasks_at,
+        tasks=tasks,
+        prices=(),
+        isolation=isolation,
+    )
+    prices = tuple(price_of(model) for model in prepared.all_models)
+    return Prepared(
+        config=config,
+        harness=harness,
+        task_set=tasks_at,
+        tasks=tasks,
+        prices=prices,
+        isolation=isolation,
+    )
+
+
+def _refuse_what_is_not_built(harness: Harness) -> None:
+    manifest = harness.manifest
+    where = f"{manifest.name}/harness.yaml"
+    permits = manifest.permits
+    if permits.read or permits.env or permits.hosts:
+        raise ConfigError(
+            f"{where}: permits",
+            "not empty",
+            expected="nothing: this version grants no access beyond the task and the models",
+        )
+    if manifest.checks:
+        raise ConfigError(
+            f"{where}: checks",
+            f"{len(manifest.checks)} commands",
+            expected="none: this version runs no owner's checks yet",
+            fix="take them out for now",
+        )
+    if manifest.entry.command is not None:
+        raise ConfigError(
+            f"{where}: entry.command", "a command", expected="entry.python in this version"
+        )
+
+
+def resolve_tasks(config: RunConfig, *, say: Say) -> TaskSet:
+    """The public side of the run's tasks; `builtin:planted` is drawn and sealed for the seed."""
+    if config.tasks_ref != "builtin:planted":
+        return task_set(config.tasks_ref)
+    from harnesspro.providers.sim import draw_tasks
+    from harnesspro.vault.tasksets import ensure_sealed
+
+    name = f"planted-seed{config.seed}"
+    folder = ensure_sealed(
+        name,
+        lambda: draw_tasks(config.seed, N_PLANTED_TASKS),
+        answer_kind="choice",
+        scheme="exact",
+        say=say,
+    )
+    return task_set(str(folder))
+
+
+def price_of(model: str) -> Price:
+    """The model's list price, the model being callable.
+
+    Raises:
+        ModelUnknown: no such model, not downloaded, or no price is known for it.
+        ProviderError: no key.
+    """
+    from harnesspro.providers.registry import provider_for
+
+    provider = provider_for(model, server_urls={})
+    provider.check(model)
+    price = provider.price(model)
+    if price is None:
+        raise ModelUnknown(
+            model,
+            "no price is known",
+            expected="a model with a list price, so that costs can be compared",
+            fix="choose a priced model",
+        )
+    return price
+
+
+def copy_into(prepared: Prepared, run_dir: Path) -> None:
+    """The harness and the public tasks as they are now, so that the run folder stands alone."""
+    from harnesspro.formats.native import save_harness
+    from harnesspro.formats.tasks import task_line
+
+    save_harness(prepared.harness, run_dir / "base")
+    lines = "".join(task_line(task) + "\n" for task in prepared.tasks)
+    (run_dir / "tasks.jsonl").write_text(lines, encoding="utf-8")

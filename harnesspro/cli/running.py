@@ -1,0 +1,208 @@
+"""The verbs that run harnesses: improve, eval, diagnose, doctor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import typer
+
+from harnesspro.core.errors import UsageError
+
+HARNESS = typer.Argument(..., help="A harness folder, or builtin:NAME.")
+TASKS = typer.Option(None, "--tasks", help="tasks.jsonl, a sealed folder, or builtin:NAME.")
+MODEL = typer.Option(None, "--model", help="ROLE=MODEL; again for each role.")
+SEED = typer.Option(None, "--seed", help="Of splits, races and drawn tasks.")
+OUT = typer.Option(None, "--out", help="Where runs are kept (default .harnesspro).")
+JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+QUIET = typer.Option(False, "-q", "--quiet", help="No progress on stderr.")
+CONCURRENCY = typer.Option(None, "--concurrency", help="Trials at once.")
+REPEATS = typer.Option(None, "--repeats", help="Draws a task.")
+UNSANDBOXED = typer.Option(
+    None,
+    "--allow-unsandboxed",
+    help="Run harness code without isolation where there is none; stamped S0.",
+)
+N_TASKS = typer.Option(None, "--n-tasks", help="How many tasks to run.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command("improve")(improve)
+    app.command("eval")(evaluate)
+    app.command("diagnose")(diagnose)
+    app.command("doctor")(doctor)
+
+
+def improve(
+    harness: str = typer.Argument(None, help="A harness folder, or builtin:NAME."),
+    tasks: str | None = TASKS,
+    model: list[str] | None = MODEL,
+    improver_model: str | None = typer.Option(
+        None, "--improver-model", help="The planner's brain; without it the core works alone."
+    ),
+    rounds: int | None = typer.Option(None, "--rounds", min=1, help="Rounds of search."),
+    budget_usd: float | None = typer.Option(None, "--budget-usd", help="Cap of the whole run."),
+    time_limit: float | None = typer.Option(None, "--time-limit", help="Minutes."),
+    margin: float | None = typer.Option(
+        None, "--margin", help="Points of accuracy a change may cost at most (default 5)."
+    ),
+    direction: str | None = typer.Option(None, "--direction", help="cost, success, or both."),
+    max_candidates: int | None = typer.Option(None, "--max-candidates", min=1),
+    n_search: int | None = typer.Option(None, "--n-search", help="Search tasks."),
+    n_confirm: int | None = typer.Option(None, "--n-confirm", help="Confirm tasks."),
+    repeats: int | None = REPEATS,
+    concurrency: int | None = CONCURRENCY,
+    seed: int | None = SEED,
+    gold: bool = typer.Option(
+        True, "--gold/--no-gold", help="Open the vault once, after the verdicts, where gold is."
+    ),
+    resume: str | None = typer.Option(None, "--resume", metavar="RUN", help="Go on with a run."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan; run nothing."),
+    allow_unsandboxed: bool | None = UNSANDBOXED,
+    out: str | None = OUT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> int:
+    """Make a harness cheaper and better, and say how sure that is."""
+    from harnesspro.cli import session
+
+    limits = {
+        "budget_usd": budget_usd,
+        "time_limit_s": None if time_limit is None else 60 * time_limit,
+    }
+    if resume is not None:
+        if harness is not None:
+            raise UsageError("--resume", f"also HARNESS {harness}", fix="give one of the two")
+        return session.resume_run(resume, limits, out=out, as_json=as_json, quiet=quiet)
+    if harness is None:
+        raise UsageError("improve", "no HARNESS", expected="a folder or builtin:NAME")
+    flags = limits | {
+        "tasks_ref": tasks,
+        "models": parse_models(model),
+        "improver_model": improver_model,
+        "n_rounds": rounds,
+        "margin": None if margin is None else margin / 100,
+        "directions": parse_directions(direction),
+        "max_candidates": max_candidates,
+        "n_search": n_search,
+        "n_confirm": n_confirm,
+        "n_repeats": repeats,
+        "concurrency": concurrency,
+        "seed": seed,
+        "open_gold": gold,
+        "allow_unsandboxed": allow_unsandboxed,
+    }
+    if dry_run:
+        return session.dry_run(harness, flags, out=out, as_json=as_json)
+    return session.new_run(harness, flags, verb="improve", out=out, as_json=as_json, quiet=quiet)
+
+
+def evaluate(
+    harness: str = HARNESS,
+    tasks: str | None = TASKS,
+    model: list[str] | None = MODEL,
+    n_tasks: int | None = N_TASKS,
+    repeats: int | None = REPEATS,
+    gold: bool = typer.Option(
+        False, "--gold", help="Open the vault once (counted) and print accuracy."
+    ),
+    concurrency: int | None = CONCURRENCY,
+    seed: int | None = SEED,
+    allow_unsandboxed: bool | None = UNSANDBOXED,
+    out: str | None = OUT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> int:
+    """Run and score a harness without changing it."""
+    from harnesspro.cli import session
+
+    flags = {
+        "tasks_ref": tasks,
+        "models": parse_models(model),
+        "n_search": n_tasks,
+        "n_repeats": repeats,
+        "concurrency": concurrency,
+        "seed": seed,
+        "open_gold": gold,
+        "allow_unsandboxed": allow_unsandboxed,
+    }
+    return session.new_run(harness, flags, verb="eval", out=out, as_json=as_json, quiet=quiet)
+
+
+def diagnose(
+    target: str = typer.Argument(..., help="A harness folder, builtin:NAME, or a RUN."),
+    tasks: str | None = TASKS,
+    model: list[str] | None = MODEL,
+    n_tasks: int | None = N_TASKS,
+    concurrency: int | None = CONCURRENCY,
+    seed: int | None = SEED,
+    allow_unsandboxed: bool | None = UNSANDBOXED,
+    out: str | None = OUT,
+    as_json: bool = JSON,
+    quiet: bool = QUIET,
+) -> int:
+    """Say where the money and the success of a harness go."""
+    from harnesspro.cli import session
+
+    if session.is_run(target, out=out):
+        return session.diagnose_run(target, out=out, as_json=as_json)
+    flags = {
+        "tasks_ref": tasks,
+        "models": parse_models(model),
+        "n_search": n_tasks,
+        "concurrency": concurrency,
+        "seed": seed,
+        "open_gold": False,
+        "allow_unsandboxed": allow_unsandboxed,
+    }
+    return session.new_run(target, flags, verb="diagnose", out=out, as_json=as_json, quiet=quiet)
+
+
+def doctor(
+    harness: str | None = typer.Argument(None, help="Also check this harness."),
+    tasks: str | None = TASKS,
+    model: list[str] | None = MODEL,
+    as_json: bool = JSON,
+) -> int:
+    """Say what this machine can guarantee, and whether a harness could run here now."""
+    from harnesspro.cli.checkup import examine, print_checkup
+
+    checkup = examine(harness, {"tasks_ref": tasks, "models": parse_models(model)})
+    if as_json:
+        sys.stdout.write(json.dumps(checkup, ensure_ascii=False) + "\n")
+    else:
+        print_checkup(checkup)
+    return 0 if checkup["ok"] else 3
+
+
+def parse_models(options: list[str] | None) -> dict[str, str]:
+    """`ROLE=MODEL` options as a mapping.
+
+    Raises:
+        UsageError: an option has no `=`.
+    """
+    chosen: dict[str, str] = {}
+    for option in options or []:
+        role, separator, name = option.partition("=")
+        if not separator or not role or not name:
+            raise UsageError(
+                f"--model {option}", "no ROLE=MODEL", fix="e.g. writer=openai/gpt-5-mini"
+            )
+        chosen[role] = name
+    return chosen
+
+
+def parse_directions(option: str | None) -> tuple[Any, ...] | None:
+    """`cost,success` as a tuple.
+
+    Raises:
+        UsageError: another word.
+    """
+    if option is None:
+        return None
+    words = tuple(dict.fromkeys(word.strip() for word in option.split(",") if word.strip()))
+    if not words or not set(words) <= {"cost", "success"}:
+        raise UsageError(f"--direction {option}", "not a direction", expected="cost, success")
+    return words

@@ -1,0 +1,181 @@
+"""One sitting of a run from the command line: prepare, start the processes, wait, show."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harnesspro.cli import prepare as preparing
+from harnesspro.config import RunConfig, Verb, out_folder
+from harnesspro.core.errors import ConfigError, HarnessProError
+from harnesspro.core.records import RunDocument
+from harnesspro.store.runs import find_run, new_run_id, read_document, write_json
+from harnesspro.view.text import safe_text
+
+
+def say(line: str) -> None:
+    """A line for the person at the terminal."""
+    sys.stderr.write(f"{safe_text(line)}\n")
+
+
+def new_run(
+    harness_ref: str,
+    flags: Mapping[str, Any],
+    *,
+    verb: Verb,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Prepare a fresh run folder and run in it."""
+    from harnesspro.wiring import RunHeader, header_for
+
+    folder = out_folder(out)
+    prepared = preparing.prepare(harness_ref, flags, verb=verb, say=say)
+    run_id = new_run_id(datetime.now(UTC))
+    run_dir = make_run_dir(folder, run_id)
+    preparing.copy_into(prepared, run_dir)
+    header: RunHeader = header_for(
+        run_id,
+        config=prepared.config,
+        harness=prepared.harness,
+        seal=prepared.task_set.seal,
+        split_key=prepared.task_set.split_key,
+        prices=prepared.prices,
+        isolation=prepared.isolation,
+        created_at=datetime.now(UTC).isoformat(),
+    )
+    write_json(run_dir / "run.json", header.model_dump(mode="json"))
+    return sit(header, run_dir, folder, as_json=as_json, quiet=quiet)
+
+
+def resume_run(
+    ref: str, limits: Mapping[str, Any], *, out: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Go on with a run; a new cap or time limit replaces the old one."""
+    from harnesspro.sandbox.probes import require
+    from harnesspro.wiring import read_header
+
+    folder = out_folder(out)
+    run_dir = find_run(folder, ref)
+    header = read_header(run_dir)
+    given = {key: value for key, value in limits.items() if value is not None}
+    config = RunConfig.model_validate(header.config.model_dump() | given)
+    level = require(allow_unsandboxed=config.allow_unsandboxed)
+    if level != header.isolation:
+        raise ConfigError(
+            f"resume {header.run_id}",
+            f"isolation {level} here",
+            expected=f"{header.isolation}, as the run began",
+            fix="an isolation level never changes in mid-run; start a new run",
+        )
+    for model in header.models:
+        preparing.price_of(model)
+    header = header.model_copy(update={"config": config})
+    return sit(header, run_dir, run_dir.parent.parent, as_json=as_json, quiet=quiet)
+
+
+def make_run_dir(folder: Path, run_id: str) -> Path:
+    """The run's folder, 0700.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    run_dir = folder / "runs" / run_id
+    try:
+        run_dir.mkdir(parents=True, mode=0o700)
+        probe = run_dir / "run.json"
+        probe.write_text("{}", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            str(folder), f"cannot be written ({error.strerror})", fix="choose another --out"
+        ) from error
+    return run_dir
+
+
+def sit(header: Any, run_dir: Path, out: Path, *, as_json: bool, quiet: bool) -> int:
+    """Run the processes to their end, then show what there is to show."""
+    from harnesspro.wiring import run_processes
+
+    code = run_processes(header, run_dir, out, quiet=quiet, say=say)
+    if code in _WITH_DOCUMENT and (run_dir / "report.json").is_file():
+        show(header, run_dir, as_json=as_json)
+    return code
+
+
+_WITH_DOCUMENT = frozenset({0, 4, 5, 130})
+
+
+def show(header: Any, run_dir: Path, *, as_json: bool) -> None:
+    """The document of a finished sitting: JSON, or as a person reads it."""
+    if header.config.verb != "improve":
+        document = json.loads((run_dir / "report.json").read_text(encoding="utf-8"))
+        if as_json:
+            sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        else:
+            print_plain(document)
+        return
+    document = read_document(run_dir)
+    write_page(document, run_dir)
+    if as_json:
+        sys.stdout.write(document.model_dump_json(by_alias=True) + "\n")
+        return
+    from harnesspro.view.terminal import print_document
+
+    print_document(document, Console())
+
+
+def write_page(document: RunDocument, run_dir: Path) -> None:
+    """`report.html` beside the document."""
+    from harnesspro.view.page import page_html
+
+    (run_dir / "report.html").write_text(page_html(document), encoding="utf-8")
+
+
+def print_plain(document: Mapping[str, Any]) -> None:
+    """An eval, diagnosis or plan document for a person."""
+    from harnesspro.view.plain import print_plain as render
+
+    render(document, Console())
+
+
+def is_run(ref: str, *, out: str | None) -> bool:
+    """Whether `ref` names a run rather than a harness."""
+    if ref.startswith("builtin:") or (Path(ref) / "harness.yaml").is_file():
+        return False
+    try:
+        find_run(out_folder(out), ref)
+    except HarnessProError:
+        return False
+    return True
+
+
+def diagnose_run(ref: str, *, out: str | None, as_json: bool) -> int:
+    """The findings a run has on record for its initial harness."""
+    from harnesspro.wiring import diagnosis_of_run
+
+    document = diagnosis_of_run(find_run(out_folder(out), ref))
+    if as_json:
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    else:
+        print_plain(document)
+    return 0
+
+
+def dry_run(harness_ref: str, flags: Mapping[str, Any], *, out: str | None, as_json: bool) -> int:
+    """Print the plan: trials, and what they take at the most and by the last run's measure."""
+    from harnesspro.wiring import plan_document
+
+    prepared = preparing.prepare(harness_ref, flags, verb="improve", say=say)
+    document = plan_document(prepared.config, prepared.harness, prepared.tasks, out_folder(out))
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+    else:
+        print_plain(document)
+    return 0

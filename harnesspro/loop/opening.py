@@ -1,0 +1,118 @@
+"""The start of a sitting: splits, checks and referee fixed before any answer exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harnesspro.config import RunHeader
+from harnesspro.core.errors import IntegrityError, TasksError
+from harnesspro.core.hashing import seed_from
+from harnesspro.core.records import Candidate, Harness, Referee, Task
+from harnesspro.core.splits import Split, split
+from harnesspro.loop.bench import Bench, Ports
+from harnesspro.stages.write_checks import write_checks
+
+MIN_TASKS = 4
+
+
+def open_bench(
+    header: RunHeader, ports: Ports, *, base: Harness, tasks: Sequence[Task], run_dir: Path
+) -> Bench:
+    """The run's bench; on a resumed run everything is read back and must agree.
+
+    Raises:
+        IntegrityError: the run folder's harness is not the one the run began with.
+        TasksError: too few tasks.
+    """
+    if base.harness_id != header.base_harness_id:
+        raise IntegrityError(
+            str(run_dir / "base"),
+            f"hashes to {base.harness_id}",
+            expected=header.base_harness_id,
+            fix="the folder was edited; start a new run",
+        )
+    parts = _split(header, ports, tasks)
+    ports.trees.put(base, message="initial harness")
+    _put_baseline(ports, base)
+    referee = _referee(header, ports, base, parts.search)
+    sittings = ports.ledger.all("sitting")
+    return Bench(
+        header=header,
+        ports=ports,
+        base=base,
+        search=parts.search,
+        confirm=parts.confirm,
+        referee=referee,
+        started_at=ports.clock.now(),
+        spent_s=sum(float(value["elapsed_s"]) for _, value in sittings),
+        run_dir=run_dir,
+    )
+
+
+def _split(header: RunHeader, ports: Ports, tasks: Sequence[Task]) -> Split:
+    """Search and confirm tasks; recorded by content key, so that they never reshuffle."""
+    config = header.config
+    n_confirm = config.n_confirm if config.verb == "improve" else 0
+    if len(tasks) < MIN_TASKS:
+        raise TasksError(
+            config.tasks_ref,
+            f"{len(tasks)} tasks",
+            expected=f"at least {MIN_TASKS}; 200 inputs from your logs are a good start",
+        )
+    kept = ports.ledger.get("split", "tasks")
+    if kept is not None:
+        by_key = {task.content_key: task for task in tasks}
+        return Split(
+            search=tuple(by_key[key] for key in kept["search"]),
+            confirm=tuple(by_key[key] for key in kept["confirm"]),
+        )
+    parts = split(
+        tasks,
+        split_key=header.split_key,
+        n_search=config.n_search,
+        n_confirm=n_confirm,
+        exclude=_seen_in_archive(ports, header.harness_name),
+    )
+    value: dict[str, Any] = {
+        "search": [task.content_key for task in parts.search],
+        "confirm": [task.content_key for task in parts.confirm],
+    }
+    ports.ledger.put("split", "tasks", value)
+    return parts
+
+
+def _seen_in_archive(ports: Ports, harness_name: str) -> frozenset[str]:
+    """Search tasks that the archive's lineages of this harness have seen."""
+    return frozenset(
+        key
+        for entry in ports.archive.entries()
+        if entry.name == harness_name
+        for key in entry.search_task_keys
+    )
+
+
+def _put_baseline(ports: Ports, base: Harness) -> None:
+    candidate = Candidate(
+        candidate_id=base.harness_id,
+        parent_id=None,
+        generation=0,
+        round_index=-1,
+        patch=None,
+        summary="the harness as it came",
+        proposer="user",
+    )
+    ports.ledger.put("candidate", candidate.candidate_id, candidate.model_dump(mode="json"))
+
+
+def _referee(
+    header: RunHeader, ports: Ports, base: Harness, search: Sequence[Task]
+) -> Referee:
+    kept = ports.ledger.get("referee", "frozen")
+    if kept is not None:
+        return Referee.model_validate(kept)
+    seed = seed_from(header.config.seed, "checks")
+    referee = write_checks(base.manifest.answer, search, seed=seed)
+    ports.ledger.put("referee", "frozen", referee.model_dump(mode="json"))
+    return referee

@@ -1,0 +1,120 @@
+"""Eval, diagnosis and plan documents as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harnesspro.core.money import format_usd
+from harnesspro.view.text import safe_text
+
+Document = Mapping[str, Any]
+
+
+def print_plain(document: Document, console: Console) -> None:
+    """Print whichever of the three this is."""
+    printers = {
+        "harnesspro/eval@1": print_eval,
+        "harnesspro/diagnosis@1": print_diagnosis,
+        "harnesspro/plan@1": print_plan,
+    }
+    printers[document["schema"]](document, console)
+
+
+def print_eval(document: Document, console: Console) -> None:
+    """Score, cost and outcomes of one harness."""
+    score, cost = document["score"], document["cost_usd_per_task"]
+    console.print(Text(f"{safe_text(document['harness_name'])}: {document['n_tasks']} tasks"))
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows = [
+        ("score (without gold)", _span(score, "{:.3f}")),
+        ("cost per 1,000 tasks", _span(cost, "${:.4f}", scale=1000)),
+        ("outcomes", ", ".join(f"{n} {name}" for name, n in document["outcomes"].items())),
+        ("isolation", document["levels"]["isolation"]),
+    ]
+    if document["own_disagreement"] is not None:
+        rows.append(("disagrees with itself on", f"{document['own_disagreement']:.1%} of tasks"))
+    if document["accuracy"] is not None:
+        rows.append(("accuracy (vault opened)", _span(document["accuracy"], "{:.1%}")))
+    for name, value in rows:
+        table.add_row(name, Text(safe_text(value)))
+    console.print(table)
+    console.print(Text(f"Next: harnesspro diagnose {document['run_id']}"))
+
+
+def print_diagnosis(document: Document, console: Console) -> None:
+    """Findings, dearest first."""
+    n, spent = document["n_trials"], document["spend_usd"]
+    per_1000 = 1000 * spent / n if n else 0.0
+    console.print(
+        Text(
+            f"{safe_text(document['harness_name'])}: {n} trials cost {format_usd(spent)} "
+            f"({format_usd(per_1000)} per 1,000 tasks)"
+        )
+    )
+    if not document["findings"]:
+        console.print("No waste and no loss found by the detectors.")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("$ per 1,000", justify="right")
+    table.add_column("of spend", justify="right")
+    table.add_column("lost", justify="right")
+    table.add_column("what", overflow="fold")
+    for finding in document["findings"]:
+        wasted = finding["wasted_usd"]
+        table.add_row(
+            format_usd(1000 * wasted / n if n else 0.0),
+            f"{wasted / spent:.0%}" if spent else "–",
+            f"{finding['lost_success']:.0%}" if finding["lost_success"] else "–",
+            Text(safe_text(f"{finding['pattern']}. {finding['advice']}")),
+        )
+    console.print(table)
+    console.print(Text(f"Next: harnesspro improve {safe_text(document['harness'])}"))
+
+
+def print_plan(document: Document, console: Console) -> None:
+    """Trials × seconds × dollars, before any of them."""
+    trials = document["trials"]
+    console.print(
+        Text(
+            f"{safe_text(document['harness_name'])}: {document['n_search']} search and "
+            f"{document['n_confirm']} confirm tasks, up to {document['max_candidates']} candidates "
+            f"in {document['n_rounds']} rounds, up to {document['max_picks']} picks"
+        )
+    )
+    console.print(f"Trials: {trials['low']} to {trials['high']}")
+    measured = document["measured"]
+    if measured is None:
+        console.print(
+            Text(
+                f"At the very most {format_usd(document['most_usd'])} (every trial at its limit). "
+                "No earlier run of this harness here to say what a trial really takes."
+            )
+        )
+    else:
+        console.print(
+            Text(
+                f"By run {measured['run_id']} ({format_usd(measured['usd_per_trial'])} and "
+                f"{measured['s_per_trial']:.1f} s a trial): "
+                f"{format_usd(measured['usd_low'])} to {format_usd(measured['usd_high'])}, "
+                f"{measured['s_low'] / 60:.0f} to {measured['s_high'] / 60:.0f} minutes"
+            )
+        )
+    power = document["power"]
+    bound = power["agreement_bound_at_zero"]
+    if bound is not None:
+        console.print(
+            Text(
+                f"{document['n_confirm']} confirm tasks can show: no answer changed -> accuracy "
+                f"cannot have moved more than {100 * bound:.1f} points"
+            )
+        )
+
+
+def _span(estimate: Document, form: str, *, scale: float = 1.0) -> str:
+    values = [form.format(scale * estimate[key]) for key in ("mean", "low", "high")]
+    return f"{values[0]} [{values[1]}, {values[2]}]"
