@@ -11,6 +11,9 @@ HarnessProError                       1
 │   └── RunLocked                         another process writes this run folder
 ├── BudgetExhausted                   4   a purse cannot cover the worst case of the next call
 ├── ProviderError                     6   the provider failed for good, or refused the key
+│   ├── ProviderBusy                      a passing fault, nothing billed: may be tried again
+│   └── ProviderSilent                    sent, and no whole reply came: may have been billed
+│   └── RequestRefused                    this one request cannot be answered: the asker's fault
 └── IntegrityError                    1   a hash, a ledger or a certificate does not hold
 
 A harness that misbehaves is not an exception: it is a Trial with an outcome.
@@ -81,6 +84,21 @@ class ProviderError(HarnessProError):
     """The provider failed for good, or refused the key."""
 
     exit_code = 6
+
+
+class ProviderBusy(ProviderError):
+    """A passing fault (rate limit, overload, nothing listening): not billed, may be tried again."""
+
+
+class ProviderSilent(ProviderError):
+    """The request was sent and no whole reply came back: it may have been billed."""
+
+
+class RequestRefused(ProviderError):
+    """The provider works but refuses this request: too long, or a schema it cannot read.
+
+    Inside a trial that is the harness's fault, not the ground's.
+    """
 
 
 class IntegrityError(HarnessProError):

@@ -158,6 +158,87 @@ class Ledger(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One model call a trial is about to make, with the worst it can cost."""
+
+    trial_id: str
+    attempt: int
+    index: int
+    """Order of the call within the attempt, from 0."""
+    role: str
+    draw: str
+    purse: PurseName
+    replay_key: str
+    reserved_nanos: int
+    paid: bool
+    """Whether a bill arrives (`Price.paid`)."""
+    request: ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """How a sent call ended.
+
+    `failed`: the provider refused and billed nothing. `ambiguous`: it may have billed; the call
+    stays charged at its reservation.
+    """
+
+    state: Literal["done", "failed", "ambiguous"]
+    reply: ChatReply | None = None
+    """Set where, and only where, the call is done."""
+    attributed_nanos: int = 0
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A reply on record, and what the call it came from is attributed."""
+
+    call_id: int
+    reply: ChatReply
+    attributed_nanos: int
+
+
+class CallLedger(Protocol):
+    """What the broker writes of model calls, and the run's purse. Thread-safe.
+
+    A call that was sent when the writer died is found ambiguous when the ledger is opened again.
+    Charged to the purse: attributed dollars of every call that was not replayed.
+    """
+
+    def open_attempt(self, grant: Grant) -> int:
+        """Record that a trial begins; its attempt number, from 0."""
+
+    def replay(self, call: PlannedCall) -> RecordedCall | None:
+        """The done call under this replay key, recorded durably as replayed by `call`; or None."""
+
+    def send(self, call: PlannedCall, *, cap_nanos: int | None) -> int:
+        """Reserve the worst case and record the call as sent, durably, in one step; its call id.
+
+        Raises:
+            BudgetExhausted: reserved and charged with this call would pass the cap; nothing is
+                recorded.
+        """
+
+    def settle(self, call_id: int, end: CallEnd) -> None:
+        """Record the end durably, and exchange the reservation for the charge.
+
+        Raises:
+            IntegrityError: the call is not in flight.
+        """
+
+    def spend(self) -> Spend:
+        """Attributed dollars by purse and dollars paid, replayed calls excluded.
+
+        Ambiguous calls count at their reservation; calls in flight do not count yet.
+        """
+
+
+class RunLedger(CallLedger, Ledger, Protocol):
+    """Both halves of a run's ledger in one object."""
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxSpec:
     """One sandboxed start. Everything the code inside sees is named here."""
 

@@ -1,0 +1,202 @@
+"""Stand-ins that keep to the contracts of `core.ports`, for tests that need no disk and no model."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError
+from harnesspro.core.hashing import canonical_json
+from harnesspro.core.money import usd_from_nanos
+from harnesspro.core.ports import (
+    CallEnd,
+    ChatReply,
+    ChatRequest,
+    Grant,
+    PlannedCall,
+    PurseName,
+    RecordedCall,
+)
+from harnesspro.core.records import Price, Spend, Step, Usage
+
+Script = str | ChatReply | HarnessProError | Callable[[ChatRequest], ChatReply]
+
+
+class MemoryLedger:
+    """A `Ledger` and `CallLedger` that lives as long as the object."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._records: dict[tuple[str, str], str] = {}
+        self._attempts: dict[str, int] = {}
+        self._calls: list[PlannedCall] = []
+        self._ends: dict[int, CallEnd] = {}
+        self._replays: dict[int, RecordedCall] = {}
+
+    def get(self, kind: str, key: str) -> Any | None:
+        return dict(self.all(kind)).get(key)
+
+    def put(self, kind: str, key: str, value: Any) -> None:
+        text = canonical_json(value)
+        with self._lock:
+            if self._records.setdefault((kind, key), text) != text:
+                raise IntegrityError(f"ledger: {kind} {key}", "another value is recorded")
+
+    def all(self, kind: str) -> list[tuple[str, Any]]:
+        with self._lock:
+            found = [(key, text) for (its, key), text in self._records.items() if its == kind]
+        return [(key, json.loads(text)) for key, text in found]
+
+    def steps(self, trial_id: str) -> tuple[Step, ...]:
+        with self._lock:
+            attempt = self._attempts.get(trial_id)
+            found = [
+                self._step(call_id, call)
+                for call_id, call in enumerate(self._calls)
+                if (call.trial_id, call.attempt) == (trial_id, attempt) and self._is_done(call_id)
+            ]
+        return tuple(sorted(found, key=lambda step: step.index))
+
+    def open_attempt(self, grant: Grant) -> int:
+        with self._lock:
+            attempt = self._attempts.get(grant.trial_id, -1) + 1
+            self._attempts[grant.trial_id] = attempt
+        return attempt
+
+    def replay(self, call: PlannedCall) -> RecordedCall | None:
+        with self._lock:
+            for call_id, end in self._ends.items():
+                if end.reply and self._calls[call_id].replay_key == call.replay_key:
+                    found = RecordedCall(call_id, end.reply, end.attributed_nanos)
+                    self._replays[len(self._calls)] = found
+                    self._calls.append(call)
+                    return found
+        return None
+
+    def send(self, call: PlannedCall, *, cap_nanos: int | None) -> int:
+        with self._lock:
+            committed = sum(self._committed(each) for each in range(len(self._calls)))
+            if cap_nanos is not None and committed + call.reserved_nanos > cap_nanos:
+                raise BudgetExhausted("budget of the run", "the next call may pass it")
+            self._calls.append(call)
+            return len(self._calls) - 1
+
+    def settle(self, call_id: int, end: CallEnd) -> None:
+        with self._lock:
+            if call_id in self._ends or not 0 <= call_id < len(self._calls):
+                raise IntegrityError(f"ledger: call {call_id}", "not in flight")
+            self._ends[call_id] = end
+
+    def spend(self) -> Spend:
+        with self._lock:
+            ended = [(self._calls[each], self._committed(each)) for each in self._ends]
+            n_ambiguous = sum(end.state == "ambiguous" for end in self._ends.values())
+
+        def total(purse: PurseName) -> float:
+            return usd_from_nanos(sum(nanos for call, nanos in ended if call.purse == purse))
+
+        return Spend(
+            improver_usd=total("improver"),
+            target_usd=total("target"),
+            paid_usd=usd_from_nanos(sum(nanos for call, nanos in ended if call.paid)),
+            n_ambiguous_calls=n_ambiguous,
+        )
+
+    def _committed(self, call_id: int) -> int:
+        """What a call holds or took of the purse."""
+        if call_id in self._replays:
+            return 0
+        end = self._ends.get(call_id)
+        if end is None or end.state == "ambiguous":
+            return self._calls[call_id].reserved_nanos
+        return end.attributed_nanos
+
+    def _is_done(self, call_id: int) -> bool:
+        end = self._ends.get(call_id)
+        return call_id in self._replays or (end is not None and end.state == "done")
+
+    def _step(self, call_id: int, call: PlannedCall) -> Step:
+        replayed, end = self._replays.get(call_id), self._ends.get(call_id)
+        reply = replayed.reply if replayed else end.reply if end else None
+        assert reply is not None
+        nanos = replayed.attributed_nanos if replayed else end.attributed_nanos if end else 0
+        return Step(
+            index=call.index,
+            role=call.role,
+            model=call.request.model,
+            request=call.request.model_dump(
+                mode="json", exclude_none=True, exclude={"model", "seed"}
+            ),
+            reply=reply.text,
+            finish_reason=reply.finish_reason,
+            usage=reply.usage,
+            cost_nanos=nanos,
+            latency_s=reply.latency_s,
+            replayed=replayed is not None,
+        )
+
+
+class ScriptedProvider:
+    """A `ModelProvider` that answers from a list, in order, and keeps what it was asked.
+
+    A text becomes a reply whose tokens are the words in and out; an error is raised; a function
+    is called with the request. Asked once too often, it fails and names the call.
+    """
+
+    def __init__(self, script: Sequence[Script], *, price: Price | None = None) -> None:
+        self.script = list(script)
+        self.requests: list[ChatRequest] = []
+        self._price = price
+        self._lock = threading.Lock()
+
+    def complete(self, request: ChatRequest, *, timeout_s: float) -> ChatReply:
+        with self._lock:
+            n_before = len(self.requests)
+            self.requests.append(request)
+        if n_before >= len(self.script):
+            raise AssertionError(
+                f"call {n_before + 1} to {request.model} is beyond the script of "
+                f"{len(self.script)}: {request.messages[-1]}"
+            )
+        line = self.script[n_before]
+        if isinstance(line, HarnessProError):
+            raise line
+        if isinstance(line, str):
+            return reply_of(line, request)
+        return line if isinstance(line, ChatReply) else line(request)
+
+    def price(self, model: str) -> Price | None:
+        return self._price
+
+    def check(self, model: str) -> None:
+        return None
+
+
+class FixedClock:
+    """A `Clock` that stands where it was set."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self.at = now
+
+    def now(self) -> float:
+        return self.at
+
+
+class NullSink:
+    """An `EventSink` for whoever does not watch."""
+
+    def emit(self, event: str, **fields: JsonValue) -> None:
+        return None
+
+
+def reply_of(text: str, request: ChatRequest) -> ChatReply:
+    """A reply saying `text`, its tokens counted as words, instantly."""
+    asked = canonical_json(list(request.messages))
+    usage = Usage(uncached_in_tokens=len(asked.split()), out_tokens=max(1, len(text.split())))
+    return ChatReply(
+        text=text, finish_reason="stop", usage=usage, model=request.model, latency_s=0.0
+    )
