@@ -1,0 +1,104 @@
+"""`sim/NAME`: simulated models behind the same port as real ones; `sim/small`, `sim/planner`,
+`sim/echo`.
+
+Every reply is a function of the request and its seed; nothing sleeps. Laws: a worker's in
+`sim_worker`, the planner's in `sim_planner`; tasks come from `draw_tasks`. Tokens are
+ceil(characters / 4), four more a message; latency = 0.2 + in / 2000 + out / 50 seconds, reported,
+not waited.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from harnesspro.core.errors import ModelUnknown
+from harnesspro.core.hashing import content_hash
+from harnesspro.core.ports import ChatReply, ChatRequest
+from harnesspro.core.records import Price, Usage
+from harnesspro.providers import sim_planner, sim_worker
+from harnesspro.providers.sim_tasks import draw_tasks, true_option
+
+__all__ = ["MODELS", "SimProvider", "draw_tasks", "true_option"]
+
+MODELS: Mapping[str, tuple[float, float]] = {
+    "sim/small": (0.10, 0.40),
+    "sim/planner": (1.00, 4.00),
+    "sim/echo": (0.01, 0.01),
+}
+"""Name -> dollars for a million tokens in, out."""
+
+
+class SimProvider:
+    """A `core.ports.ModelProvider`; stateless, so safe from any thread."""
+
+    def complete(self, request: ChatRequest, *, timeout_s: float) -> ChatReply:
+        """The reply the law gives; `timeout_s` is met by answering at once."""
+        self.check(request.model)
+        text, reason = _cut(_whole_reply(request), request)
+        usage = Usage(uncached_in_tokens=prompt_tokens(request), out_tokens=n_tokens(text))
+        return ChatReply(
+            text=text,
+            finish_reason=reason,
+            usage=usage,
+            model=request.model,
+            latency_s=round(0.2 + usage.in_tokens / 2000 + usage.out_tokens / 50, 6),
+        )
+
+    def price(self, model: str) -> Price | None:
+        """The simulator's own list; nothing of it is ever cached, so a cache read costs the same."""
+        if model not in MODELS:
+            return None
+        dollars_in, dollars_out = MODELS[model]
+        in_nanos = round(dollars_in * 1e9)
+        return Price(
+            model=model,
+            in_nanos_per_mtok=in_nanos,
+            out_nanos_per_mtok=round(dollars_out * 1e9),
+            cache_read_nanos_per_mtok=in_nanos,
+            cache_write_nanos_per_mtok=in_nanos,
+            source="simulator",
+        )
+
+    def check(self, model: str) -> None:
+        """Return where the simulator plays this model."""
+        if model not in MODELS:
+            raise ModelUnknown(
+                model, "the simulator plays no such model", expected=", ".join(sorted(MODELS))
+            )
+
+
+def n_tokens(text: str) -> int:
+    """Tokens of a text."""
+    return -(-len(text) // 4)
+
+
+def prompt_tokens(request: ChatRequest) -> int:
+    """Tokens of messages and offered tools."""
+    messages = sum(4 + n_tokens(sim_worker.content_text(m)) for m in request.messages)
+    return messages + (n_tokens(json.dumps(request.tools)) if request.tools else 0)
+
+
+def _whole_reply(request: ChatRequest) -> str:
+    salt = content_hash(request.model_dump(mode="json"))
+    if request.model == "sim/echo":
+        return _last_user_text(request)
+    if request.model == "sim/planner":
+        return sim_planner.reply_text(_last_user_text(request), salt)
+    return sim_worker.reply_text(request, salt)
+
+
+def _last_user_text(request: ChatRequest) -> str:
+    for message in reversed(request.messages):
+        if message.get("role") == "user":
+            return sim_worker.content_text(message)
+    return ""
+
+
+def _cut(text: str, request: ChatRequest) -> tuple[str, str]:
+    """The text up to the first stop sequence and the token limit, and why it ended."""
+    for stop in request.stop or ():
+        text = text.split(stop, 1)[0] if stop else text
+    if n_tokens(text) > request.max_output_tokens:
+        return text[: request.max_output_tokens * 4], "length"
+    return text, "stop"

@@ -1,0 +1,126 @@
+"""The planted harness on the simulator: what each planted waste is worth, by known truth."""
+
+from itertools import product
+
+import pytest
+
+from harnesspro.core.records import ReplaceFile, ReplaceText
+from harnesspro.formats.native import load_harness
+from tests.unit.providers.planted_world import ROOT, changed_by, run, solver_of
+
+PLANTED = load_harness(ROOT / "harnesses/planted")
+LEAN = load_harness(ROOT / "tests/data/planted_lean")
+COMPARE, JUNK, THINK = PLANTED.files["prompts/system.md"].strip().split("\n\n")
+BASE = run(PLANTED)
+
+
+def without(paragraph: str, instead: str = "") -> ReplaceText:
+    return ReplaceText(path="prompts/system.md", old=paragraph, new=instead)
+
+
+def measured(*edits, **knobs):
+    """Accuracy, cost ratio and share of changed answers against the baseline."""
+    result = run(changed_by(PLANTED, knobs=knobs, edits=edits))
+    return result.accuracy, result.cost_nanos / BASE.cost_nanos, result.changed(BASE)
+
+
+def test_the_baseline_is_decent_and_loses_some_answers_to_form():
+    assert 0.66 <= BASE.accuracy <= 0.76
+    assert 0.03 <= BASE.malformed <= 0.12
+
+
+def test_the_baseline_disagrees_with_itself_a_little():
+    assert 0.02 <= run(PLANTED, draw="search/1").changed(BASE) <= 0.12
+
+
+def test_stopping_when_the_vote_is_settled_saves_a_quarter_and_changes_nothing():
+    _, cost, changed = measured(stop_when_agreed="yes")
+    assert changed == 0
+    assert 0.68 <= cost <= 0.78
+
+
+@pytest.mark.parametrize("samples", [1, 2, 4, 5])
+def test_the_early_stop_is_exact_for_any_number_of_samples(samples):
+    whole = run(changed_by(PLANTED, knobs={"samples": samples}), n=60)
+    early = run(changed_by(PLANTED, knobs={"samples": samples, "stop_when_agreed": "yes"}), n=60)
+    assert early.answers == whole.answers
+    assert early.cost_nanos <= whole.cost_nanos
+
+
+def test_a_settled_vote_is_one_that_no_continuation_turns():
+    settled, leader = (solver_of(PLANTED).__globals__[name] for name in ("settled", "leader"))
+    for n, left in product(range(1, 5), range(4)):
+        for votes in product("abc", repeat=n):
+            futures = {
+                leader([*votes, *more])
+                for k in range(left + 1)
+                for more in product("abcd", repeat=k)
+            }
+            assert settled(list(votes), left) == (futures == {leader(list(votes))})
+
+
+def test_binding_the_reply_to_the_schema_saves_most_and_mends_the_form():
+    accuracy, cost, changed = measured(constrain="schema")
+    assert cost < 0.35
+    assert accuracy > BASE.accuracy
+    assert changed < 0.20
+
+
+def test_asking_for_the_answer_alone_saves_most():
+    accuracy, cost, _ = measured(without(THINK, "Give the chosen option alone: no explanation."))
+    assert cost < 0.35
+    assert accuracy > BASE.accuracy
+
+
+def test_dropping_the_junk_saves_and_does_not_harm():
+    accuracy, cost, changed = measured(without(JUNK))
+    assert 0.80 <= cost <= 0.92
+    assert accuracy >= BASE.accuracy
+    assert changed < 0.12
+
+
+def test_a_strict_request_for_form_mends_the_malformed_answers():
+    strict = ReplaceFile(
+        path="prompts/format.md", text="The reply must end with exactly one option.\n"
+    )
+    result = run(changed_by(PLANTED, edits=[strict]))
+    assert result.malformed < 0.01
+    assert result.accuracy > BASE.accuracy + 0.02
+
+
+def test_a_retry_of_the_same_request_hardly_ever_helps():
+    accuracy, cost, changed = measured(retries=0)
+    assert cost < 0.97
+    assert changed < 0.03
+    assert abs(accuracy - BASE.accuracy) < 0.02
+
+
+def test_too_few_tokens_break_it():
+    accuracy, _, changed = measured(max_output_tokens=100)
+    assert accuracy < 0.35
+    assert changed > 0.5
+
+
+def test_dropping_the_useful_paragraph_costs_accuracy():
+    accuracy, _, changed = measured(without(COMPARE))
+    assert accuracy < BASE.accuracy - 0.02
+    assert changed < 0.15
+
+
+def test_nothing_near_the_lean_copy_is_cheaper_or_better():
+    lean = run(LEAN, n=200)
+    assert lean.malformed == 0
+    assert lean.accuracy > 0.70
+    moves = (
+        {"samples": 3},
+        {"temperature": 0.7},
+        {"retries": 1},
+        {"max_output_tokens": 300},
+        {"constrain": "none"},
+        {"constrain": "none", "temperature": 0.7, "samples": 3, "max_output_tokens": 300},
+        {"stop_when_agreed": "no"},
+    )
+    for knobs in moves:
+        other = run(changed_by(LEAN, knobs=knobs), n=200)
+        assert other.cost_nanos >= lean.cost_nanos, knobs
+        assert other.accuracy <= lean.accuracy + 0.02, knobs
