@@ -12,7 +12,7 @@ HarnessProError                       1
 ├── BudgetExhausted                   4   a purse cannot cover the worst case of the next call
 ├── ProviderError                     6   the provider failed for good, or refused the key
 │   ├── ProviderBusy                      a passing fault, nothing billed: may be tried again
-│   └── ProviderSilent                    sent, and no whole reply came: may have been billed
+│   ├── ProviderSilent                    sent, and no whole reply came: may have been billed
 │   └── RequestRefused                    this one request cannot be answered: the asker's fault
 └── IntegrityError                    1   a hash, a ledger or a certificate does not hold
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import JsonValue
 
@@ -95,6 +95,16 @@ class _Reading:
             CallRecord.model_validate(rows.call_fields(row)) for row in self._query(rows.ALL_CALLS)
         )
 
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _query(
         self, sql: str, values: tuple[Any, ...] | Mapping[str, Any] = ()
     ) -> list[sqlite3.Row]:
@@ -130,10 +140,6 @@ class LedgerReader(_Reading):
             f"opened for looking, asked to record {kind} {key}",
             fix="records go through the broker",
         )
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
 
 
 class LedgerWriter(_Reading):

@@ -2,9 +2,12 @@
 
 import pytest
 
+from harnesspro.broker.client import BrokerClient
+from harnesspro.broker.serve import BrokerServer
 from harnesspro.store.ledger import LedgerReader, LedgerWriter
-from harnesspro.testing.doubles import MemoryLedger
+from harnesspro.testing.doubles import MemoryLedger, ScriptedProvider
 from harnesspro.testing.suites import CALL_LEDGER_CASES, LEDGER_CASES
+from tests.unit.broker.builders import config
 
 
 class ReadBack:
@@ -48,3 +51,14 @@ def test_ledger(case, ledger):
 @pytest.mark.parametrize("case", CALL_LEDGER_CASES, ids=lambda case: case.__name__)
 def test_call_ledger(case, ledger):
     case(ledger)
+
+
+@pytest.mark.parametrize("case", LEDGER_CASES, ids=lambda case: case.__name__)
+def test_ledger_through_the_broker(case, tmp_path):
+    folder = tmp_path / "s"
+    settings = config(trial_socket=str(folder / "b"), admin_socket=str(folder / "a"))
+    with (
+        LedgerWriter(tmp_path / "run") as ledger,
+        BrokerServer(settings, lambda model: ScriptedProvider([]), ledger),
+    ):
+        case(BrokerClient(settings.admin_socket))
