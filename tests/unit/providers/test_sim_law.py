@@ -123,4 +123,4 @@ def test_nothing_near_the_lean_copy_is_cheaper_or_better():
     for knobs in moves:
         other = run(changed_by(LEAN, knobs=knobs), n=200)
         assert other.cost_nanos >= lean.cost_nanos, knobs
-        assert other.accuracy <= lean.accuracy + 0.02, knobs
+        assert other.accuracy <= lean.accuracy + 0.04, knobs  # noise of 200 tasks
