@@ -70,7 +70,8 @@ def diagnose(
 
     Claims on a step are met in the order of the findings' first ranking until its cost is used
     up, so all claims together never exceed the spend. Void trials are left out; a finding without
-    a span on a real step is dropped. `detail` gains `spend_nanos`, `n_trials`, `also_found`.
+    a span on a real step is dropped. `detail` gains `spend_nanos`, `n_trials`, `also_found` (the
+    detectors that found something) and `claimed_nanos` (the claim before others' were met).
     """
     diagnosed = [one for one in trajectories if one.trial.outcome != "void"]
     found = [one for detect in detectors.values() for one in detect(harness, diagnosed)]
@@ -82,19 +83,15 @@ def diagnose(
         "n_trials": len(diagnosed),
         "also_found": [*sorted({finding.detector for finding in found})],
     }
-    capped = [_capped(finding, left) for finding in sorted(found, key=_rank)]
-    return tuple(
-        finding.model_copy(update={"detail": {**finding.detail, **shared}})
-        for finding in sorted(capped, key=_rank)
-        if finding.evidence
-    )
+    capped = [_capped(finding, left, shared) for finding in sorted(found, key=_rank)]
+    return tuple(finding for finding in sorted(capped, key=_rank) if finding.evidence)
 
 
 def _rank(finding: Finding) -> tuple[int, float, str, str]:
     return (-finding.wasted_nanos, -finding.lost_success, finding.detector, finding.finding_id)
 
 
-def _capped(finding: Finding, left: dict[StepKey, int]) -> Finding:
+def _capped(finding: Finding, left: dict[StepKey, int], shared: Mapping[str, JsonValue]) -> Finding:
     """The finding with each claim cut to what its step has left; `left` is drawn down."""
     spans = []
     for span in finding.evidence:
@@ -104,7 +101,9 @@ def _capped(finding: Finding, left: dict[StepKey, int]) -> Finding:
             left[key] -= claim
             spans.append(span.model_copy(update={"wasted_nanos": claim}))
     wasted = sum(span.wasted_nanos for span in spans)
-    return finding.model_copy(update={"evidence": tuple(spans), "wasted_nanos": wasted})
+    detail = {**finding.detail, **shared, "claimed_nanos": finding.wasted_nanos}
+    met = {"evidence": tuple(spans), "wasted_nanos": wasted, "detail": detail}
+    return finding.model_copy(update=met)
 
 
 def patterns(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -56,12 +56,11 @@ def _failed(harness: Harness, trajectory: Trajectory, step: Step) -> bool:
 
 
 def _retries_that_helped(harness: Harness, trajectory: Trajectory) -> int:
-    """How many failed calls stood before the answer in a trial that was answered."""
+    """Calls beyond the first and its samples in a trial that was answered in the end."""
     if trajectory.trial.outcome != "answered":
         return 0
     samples = _sample_indexes(harness, trajectory)
-    calls = [step for step in trajectory.steps if step.index not in samples]
-    return sum(_failed(harness, trajectory, step) for step in calls)
+    return sum(step.index not in samples for step in trajectory.steps[1:])
 
 
 def _sample_indexes(harness: Harness, trajectory: Trajectory) -> set[int]:

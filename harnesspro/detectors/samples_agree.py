@@ -26,7 +26,12 @@ class Vote:
 
     @property
     def n_needed(self) -> int:
-        """Samples after which the winner was certain; all of them where it never was before."""
+        """Samples after which the winner was certain; all of them where it never was before.
+
+        A trial without an answer had no winner, nor one whose answer is not what the vote says.
+        """
+        if not self.gave_the_answer:
+            return len(self.answers)
         counts: Counter[str] = Counter()
         for n_drawn, answer in enumerate(self.answers, 1):
             if answer is not None:
@@ -37,6 +42,21 @@ class Vote:
         return len(self.answers)
 
     @property
+    def gave_the_answer(self) -> bool:
+        """Whether the trial's answer can be this vote's; one that is no plain value may be."""
+        trial = self.trajectory.trial
+        if trial.outcome != "answered" or self.winner is None:
+            return False
+        plain = isinstance(trial.answer, str | int | float)
+        return not plain or str(trial.answer).casefold() in self.winner.casefold()
+
+    @property
+    def winner(self) -> str | None:
+        """The answer most samples give, the first drawn among equals; None where none has one."""
+        counts = Counter(answer for answer in self.answers if answer is not None)
+        return counts.most_common(1)[0][0] if counts else None
+
+    @property
     def unanimous(self) -> bool:
         """Whether every sample gave the same answer."""
         return None not in self.answers and len(set(self.answers)) == 1
@@ -44,8 +64,7 @@ class Vote:
     @property
     def first_won(self) -> bool:
         """Whether the first sample alone would have given the winning answer."""
-        counts = Counter(answer for answer in self.answers if answer is not None)
-        return bool(counts) and counts.most_common(1)[0][0] == self.answers[0]
+        return self.winner is not None and self.winner == self.answers[0]
 
 
 def votes_of(harness: Harness, trajectories: Sequence[Trajectory]) -> tuple[Vote, ...]:

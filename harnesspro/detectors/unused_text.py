@@ -1,8 +1,8 @@
 """Always-paid paragraphs that no trial had a use for: their topic never came up.
 
 A paragraph is unused when (nearly) none of the words that only it has occurs in what was asked
-or in what was replied. Paragraphs that speak of the answer's form are left alone: their words
-need not occur anywhere to do their work.
+or in what was replied. Instructions are left alone, since their words need not occur anywhere to
+do their work: paragraphs of few words, and those that speak of the answer's form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harnesspro.detectors.calls import input_cost, message_text, output_rates, p
 
 MIN_TASKS = 5
 """Fewer tasks cannot show that a topic never comes up."""
-MIN_DISTINCT_WORDS = 4
+MIN_DISTINCT_WORDS = 8
 MAX_SEEN_SHARE = 0.1
 _COMMON_WORDS = """
 about above after again all also always another because been before being below between both

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from harnesspro.operators import (
     add_format_reminder,
     answer_only,
+    ask_for_less,
     cap_output,
     cap_retries,
     constrain_output,
@@ -31,6 +32,7 @@ OPERATORS: Mapping[str, Operator] = {
         fewer_samples,
         constrain_output,
         answer_only,
+        ask_for_less,
         drop_all_unused_text,
         drop_unused_text,
         cap_retries,

@@ -7,7 +7,7 @@ from harnesspro.operators.operator import Change, Operator, appended
 
 LINES: dict[AnswerKind, str] = {
     "json": "The whole reply must be one valid JSON value of the form asked for.",
-    "choice": "The reply must be exactly one of the options, spelled as it is given.",
+    "choice": "The answer must be exactly one option, spelled as it is given.",
     "number": "The reply must be one plain number.",
     "text": "The reply must be the answer in the form asked for.",
     "code": "The reply must be one complete piece of code.",

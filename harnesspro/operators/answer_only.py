@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harnesspro.core.records import AnswerKind, Finding, Harness
-from harnesspro.operators.operator import Change, Operator, appended, turned_to
+from harnesspro.operators.operator import Change, Operator, appended, saving, turned_to
 
 LINES: dict[AnswerKind, str] = {
     "json": "Give the JSON alone: no explanation, no code fence.",
@@ -18,7 +18,7 @@ def _change(harness: Harness, finding: Finding) -> Change:
     knobs = turned_to(harness, "constrain", "schema")
     line = LINES.get(harness.manifest.answer.kind, "")
     edits = () if knobs else appended(harness, finding, line)
-    return Change(edits=edits, knobs=knobs, saved_nanos=finding.wasted_nanos)
+    return Change(edits=edits, knobs=knobs, saved_nanos=saving(finding))
 
 
 OPERATOR = Operator(

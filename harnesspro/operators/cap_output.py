@@ -16,7 +16,10 @@ def _change(harness: Harness, finding: Finding) -> Change | None:
     needed = number(finding, "answer_end_tokens_p99") or number(finding, "out_tokens_p99")
     if not needed:
         return None
-    return Change(knobs=turned_down(harness, "max_output_tokens", math.ceil(ROOM * needed)))
+    cap, typical = math.ceil(ROOM * needed), number(finding, "out_tokens_p50")
+    if typical is not None and cap >= typical:
+        return None  # nothing would be cut off
+    return Change(knobs=turned_down(harness, "max_output_tokens", cap))
 
 
 OPERATOR = Operator(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from harnesspro.core.records import Finding, Harness
-from harnesspro.operators.operator import Change, Operator, number, turned_down
+from harnesspro.operators.operator import Change, Operator, number, saving, turned_down
 
 
 def _change(harness: Harness, finding: Finding) -> Change:
     useful = int(number(finding, "useful_retries") or 0)
     knobs = turned_down(harness, "retries", useful)
-    return Change(knobs=knobs, saved_nanos=finding.wasted_nanos)
+    return Change(knobs=knobs, saved_nanos=saving(finding))
 
 
 OPERATOR = Operator(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harnesspro.core.records import Finding, Harness
 from harnesspro.operators.drop_unused_text import removal
-from harnesspro.operators.operator import Change, Operator
+from harnesspro.operators.operator import Change, Operator, saving
 
 
 def _change(harness: Harness, finding: Finding) -> Change | None:
@@ -21,7 +21,7 @@ def _change(harness: Harness, finding: Finding) -> Change | None:
             edits.append(edit)
     if len(edits) < 2:
         return None
-    return Change(edits=tuple(edits), saved_nanos=finding.wasted_nanos * n_removed / len(first))
+    return Change(edits=tuple(edits), saved_nanos=saving(finding) * n_removed / len(first))
 
 
 OPERATOR = Operator(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harnesspro.core.records import Finding, Harness, ReplaceText
-from harnesspro.operators.operator import Change, Operator
+from harnesspro.operators.operator import Change, Operator, saving
 
 
 def removal(path: str, text: str, paragraph: str) -> ReplaceText | None:
@@ -25,7 +25,7 @@ def _change(harness: Harness, finding: Finding) -> Change | None:
     if part is None or not isinstance(paragraph, str):
         return None
     edit = removal(part.path, harness.files[part.path], paragraph)
-    return Change(edits=(edit,), saved_nanos=finding.wasted_nanos) if edit else None
+    return Change(edits=(edit,), saved_nanos=saving(finding)) if edit else None
 
 
 OPERATOR = Operator(

@@ -79,6 +79,12 @@ def number(finding: Finding, name: str) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def saving(finding: Finding) -> float:
+    """What acting on this finding alone would save: its claim before others' claims were met."""
+    claimed = number(finding, "claimed_nanos")
+    return finding.wasted_nanos if claimed is None else claimed
+
+
 # --- knobs -------------------------------------------------------------------------------------
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from harnesspro.core.records import Finding, Harness
-from harnesspro.operators.operator import Change, Operator, turned_to
+from harnesspro.operators.operator import Change, Operator, saving, turned_to
 
 
 def _change(harness: Harness, finding: Finding) -> Change:
     knobs = turned_to(harness, "stop_when_agreed", "yes")
-    return Change(knobs=knobs, saved_nanos=finding.wasted_nanos)
+    return Change(knobs=knobs, saved_nanos=saving(finding))
 
 
 OPERATOR = Operator(

@@ -56,13 +56,20 @@ def test_findings_rank_by_dollars_left_then_by_lost_success():
     }
     found = diagnose(HARNESS, [a_trial(100, 100)], detectors)
     assert [one.detector for one in found] == ["a", "c", "d", "b"]
+    assert (found[3].wasted_nanos, found[3].detail["claimed_nanos"]) == (0, 90)
 
 
 def test_detail_tells_the_spend_the_trials_and_what_else_was_found():
     detectors = {**claiming("b", ("trial-t1", 0, 1)), **claiming("a", ("trial-t1", 0, 2))}
     found = diagnose(HARNESS, [a_trial(7, 5), a_trial(3, task="t2")], detectors)
     assert {tuple(one.detail.items()) for one in map(_hashable, found)} == {
-        (("spend_nanos", 15), ("n_trials", 2), ("also_found", ("a", "b")))
+        (
+            ("spend_nanos", 15),
+            ("n_trials", 2),
+            ("also_found", ("a", "b")),
+            ("claimed_nanos", claimed),
+        )
+        for claimed in (1, 2)
     }
 
 

@@ -12,8 +12,11 @@ def a_vote(*replies, task="t1", temperature=0.7):
 
 
 def n_needed(*replies, kind="json"):
-    (vote,) = votes_of(a_harness(kind=kind), [a_vote(*replies)])
-    return vote.n_needed
+    vote = a_vote(*replies)
+    answers = {"choice": "refund", "number": 12}
+    trial = vote.trial.model_copy(update={"answer": answers.get(kind, {"a": 1})})
+    (found,) = votes_of(a_harness(kind=kind), [vote.model_copy(update={"trial": trial})])
+    return found.n_needed
 
 
 def test_two_equal_samples_of_three_decide_and_the_third_is_waste():
@@ -54,6 +57,15 @@ def test_choices_agree_by_their_last_line_and_numbers_by_their_last_number():
     assert n_needed("Well.\nAnswer: Refund.", "refund", "billing", kind="choice") == 2
     assert n_needed("so 3 x 4 = 12", "12.0", "about 1,200", kind="number") == 2
     assert n_needed("12345678", "12345679", "12345678", kind="number") == 3
+
+
+def test_a_vote_of_a_trial_without_an_answer_or_with_another_answer_is_not_decided():
+    lost = [a_step("either red or blue", temperature=0.7) for _ in range(3)]
+    malformed = a_trajectory(*lost, outcome="malformed")
+    elsewhere = a_trajectory(*lost, task="t2", answer="green")
+    named = a_trajectory(*lost, task="t3", answer="red")
+    found = votes_of(a_harness(kind="choice"), [malformed, elsewhere, named])
+    assert [vote.n_needed for vote in found] == [3, 3, 2]
 
 
 def test_the_first_sample_wins_only_if_the_vote_gives_its_answer():

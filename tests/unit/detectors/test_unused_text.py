@@ -6,7 +6,7 @@ from harnesspro.detectors.unused_text import detect
 from tests.unit.builders import a_harness, a_step, a_trajectory
 
 ROLE = "You sort parcels by weight and distance."
-JUNK = "Dinosaurs roamed swampy continents before meteorites ended their era."
+JUNK = "Dinosaurs roamed swampy continents, hatching leathery eggs, before meteorites ended them."
 SLOT = "Parcel: {{parcel}}"
 
 
@@ -31,7 +31,7 @@ def test_a_paragraph_about_what_no_task_asks_wastes_its_share_of_every_prompt():
 
 
 def test_two_unused_paragraphs_are_two_findings_that_know_of_each_other():
-    other = "Volcanoes erupt basalt, granite, obsidian everywhere."
+    other = "Volcanoes erupt basalt, granite, obsidian, pumice, ashes, sulphur everywhere."
     system = f"{ROLE}\n\n{JUNK}\n\n{other}\n\n{SLOT}"
     found = detect(a_harness(system=system), trials(system))
     assert [(f.detail["paragraph"], f.detail["also_unused"]) for f in found] == [
@@ -47,8 +47,15 @@ def test_a_paragraph_whose_words_come_up_is_left_alone():
 
 
 def test_a_paragraph_about_the_form_of_the_answer_is_left_alone():
-    rule = "Reply tersely: lowercase, hyphenated, without adjectives whatsoever."
+    rule = (
+        "Reply tersely: lowercase, hyphenated, unpunctuated, shunning adjectives, adverbs, idioms."
+    )
     system = f"{ROLE}\n\n{rule}\n\n{SLOT}"
+    assert detect(a_harness(system=system), trials(system)) == ()
+
+
+def test_a_short_instruction_is_left_alone():
+    system = f"{ROLE}\n\nThink twice; ponder everything carefully.\n\n{SLOT}"
     assert detect(a_harness(system=system), trials(system)) == ()
 
 

@@ -17,10 +17,15 @@ def test_the_output_cap_comes_down_to_the_99th_percentile_and_half_as_much_again
 
 
 def test_the_output_cap_never_cuts_the_answer_itself():
-    wordy = a_finding("verbose_output", out_tokens_p99=200, answer_end_tokens_p99=100)
+    wordy = a_finding("verbose_output", out_tokens_p50=200, answer_end_tokens_p99=100)
     assert knobs("cap_output", a_harness(max_output_tokens=400), wordy) == {
         "max_output_tokens": 150
     }
+
+
+def test_an_output_cap_that_would_cut_nothing_off_is_not_proposed():
+    answer_last = a_finding("verbose_output", out_tokens_p50=200, answer_end_tokens_p99=210)
+    assert knobs("cap_output", a_harness(max_output_tokens=400), answer_last) is None
 
 
 def test_the_output_cap_stays_in_its_range_and_only_comes_down():

@@ -1,6 +1,9 @@
 """Operators on the form of replies: constrain it, ask for it, remind of it."""
 
+import pytest
+
 from harnesspro.core.records import ReplaceFile
+from harnesspro.formats.native import apply_patch
 from harnesspro.operators import OPERATORS
 from tests.unit.builders import a_finding, a_harness
 
@@ -30,6 +33,31 @@ def test_what_is_asked_already_is_not_asked_again():
     said = a_harness(system="Sort it. Give the JSON alone: no explanation, no code fence.")
     assert OPERATORS["answer_only"].propose(said, WORDY) is None
     assert OPERATORS["answer_only"].propose(a_harness(), LOST) is None
+
+
+@pytest.mark.parametrize(
+    ("system", "left"),
+    [
+        ("Sort it.\n\nThink step by step and explain your reasoning.", "Sort it.\n"),
+        ("Sort it. Explain why. Be kind.", "Sort it. Be kind.\n"),
+        (
+            "Sort it:\n- be kind\n- reason out loud, e.g. in detail\n- {{x}}",
+            "Sort it:\n- be kind\n- {{x}}\n",
+        ),
+        ("Show your work. Sort it.", "Sort it.\n"),
+    ],
+)
+def test_sentences_that_ask_for_length_are_taken_out(system, left):
+    harness = a_harness(system=system)
+    patch = OPERATORS["ask_for_less"].propose(harness, WORDY)
+    assert patch is not None
+    assert apply_patch(harness, patch).part_text("system") == left
+    assert patch.expected_cost_ratio == 0.9
+
+
+def test_instructions_that_ask_for_no_length_or_for_nothing_else_are_left_alone():
+    for system in ("Sort it. Be brief.", "Think step by step.", "Explain how {{x}} differs."):
+        assert OPERATORS["ask_for_less"].propose(a_harness(system=system), WORDY) is None
 
 
 def test_lost_form_is_constrained_for_success_and_promises_no_saving():

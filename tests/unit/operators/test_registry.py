@@ -10,7 +10,7 @@ from harnesspro.operators import OPERATORS
 from harnesspro.operators.operator import turned_down, turned_up
 from tests.unit.builders import a_finding, a_harness, a_step, a_trajectory
 
-JUNK = "Dinosaurs roamed swampy continents before meteorites ended their era."
+JUNK = "Dinosaurs roamed swampy continents, hatching leathery eggs, before meteorites ended them."
 WASTEFUL = a_harness(
     system=f"Sort it.\n\n{JUNK}\n\nBe quick.",
     samples=3,

@@ -70,6 +70,16 @@ def test_a_vote_over_free_text_becomes_one_constrained_call():
     assert patch.expected_cost_ratio == 0.4
 
 
+def test_form_trouble_beside_a_decided_vote_justifies_the_same_call():
+    harness = a_harness(samples=3, constrain="none")
+    wordy = a_finding("verbose_output", claimed_nanos=750, also_found=["samples_agree"])
+    patch = OPERATORS["lean_call"].propose(harness, wordy)
+    assert patch is not None
+    assert patch.knobs == {"samples": 1, "constrain": "schema"}
+    assert patch.expected_cost_ratio == 0.25
+    assert knobs("lean_call", harness, a_finding("verbose_output")) is None
+
+
 def test_one_constrained_call_needs_form_trouble_and_both_knobs():
     full = a_harness(samples=3, constrain="none")
     assert knobs("lean_call", full, DECIDED) is None
