@@ -78,12 +78,18 @@ class CanaryScanner:
         return found
 
     def found_below(self, folder: Path) -> dict[str, frozenset[str]]:
-        """Relative path -> canaries, for every regular file below `folder` that holds any."""
+        """Relative path -> canaries, for every regular file below `folder` that holds any.
+
+        Raises:
+            OSError: a file or the folder cannot be read; nothing is passed over in silence.
+        """
+        if not folder.is_dir():
+            raise NotADirectoryError(folder)
         hits: dict[str, frozenset[str]] = {}
         for path in _regular_files(folder):
             try:
                 found = self.found_in_file(path)
-            except FileNotFoundError:  # a temporary file of a process that still runs
+            except FileNotFoundError:  # gone since it was listed: a running process's own
                 continue
             if found:
                 hits[path.relative_to(folder).as_posix()] = found

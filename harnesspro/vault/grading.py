@@ -1,7 +1,7 @@
 """Right or wrong: an answer against the right one. Pure; values only, no code is run.
 
 `exact` compares typed values. `bfcl` is the Berkeley Function Calling Leaderboard's rule for one
-call against `possible_answer`, with one leniency: whole numbers stand for floats inside lists too.
+call against `possible_answer`, with one leniency: numbers inside lists compare by value alone.
 """
 
 from __future__ import annotations
@@ -135,42 +135,42 @@ def same_call(answer: Any, gold: Any) -> bool:
     )
 
 
-def _fields_allowed(given: Mapping[str, Any], allowed: Mapping[str, Any]) -> bool:
+def _fields_allowed(
+    given: Mapping[str, Any], allowed: Mapping[str, Any], *, inner: bool = False
+) -> bool:
     """Every given field has an allowed value, and every field left out may be."""
     if not given.keys() <= allowed.keys():
         return False
     return all(
-        _value_allowed(given[name], options) if name in given else "" in options
+        _value_allowed(given[name], options, inner=inner) if name in given else "" in options
         for name, options in allowed.items()
     )
 
 
-def _value_allowed(given: Any, options: Sequence[Any]) -> bool:
+def _value_allowed(given: Any, options: Sequence[Any], *, inner: bool) -> bool:
     if given == "" and isinstance(given, str):
         # "" says that the argument may be left out; as a value it fits text arguments only.
         others = [option for option in options if option != ""]
         return "" in options and (not others or any(isinstance(other, str) for other in others))
     if given == [] and "" in options:
         return True
-    return any(_value_is(given, option) for option in options)
+    return any(_value_is(given, option, inner=inner) for option in options)
 
 
-def _value_is(given: Any, option: Any) -> bool:
-    if isinstance(given, bool) or isinstance(option, bool):
-        return given is option
+def _value_is(given: Any, option: Any, *, inner: bool) -> bool:
+    """One allowed value. An argument is whole where the allowed value is; inner numbers may be 5.0."""
     if isinstance(option, str):
         return isinstance(given, str) and _loose(given) == _loose(option)
     if isinstance(option, list):
-        return (
-            isinstance(given, list)
-            and len(given) == len(option)
-            and all(map(_value_is, given, option))
-        )
+        if not isinstance(given, list) or len(given) != len(option):
+            return False
+        pairs = zip(given, option, strict=True)
+        return all(_value_is(value, allowed, inner=True) for value, allowed in pairs)
     if isinstance(option, dict):
-        return isinstance(given, dict) and _fields_allowed(given, option)
-    if isinstance(option, float):
-        return isinstance(given, int | float) and given == option
-    return type(given) is type(option) and bool(given == option)
+        return isinstance(given, dict) and _fields_allowed(given, option, inner=True)
+    if isinstance(given, float) and isinstance(option, int) and not inner:
+        return False
+    return same_json(given, option)
 
 
 def _loose(text: str) -> str:
