@@ -1,0 +1,211 @@
+"""A run document as rows: the baseline, then the front by cost, then the rest; and as CSV.
+
+Pure. Numbers stay numbers here; how they read is `figures` and `sentences`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from harnesspro.core.records import Estimate, Point, RunDocument, Stamp, VerdictKind
+from harnesspro.view.text import safe_text
+
+Kind = Literal["baseline", "front", "other"]
+BASELINE_NAME = "baseline"
+PICK_NAMES = ("cheapest_safe", "knee", "best")
+_MIN_SHORT = 6
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One harness, as tables and charts show it."""
+
+    candidate_id: str
+    short_id: str
+    """The fewest characters that tell it from the run's other candidates; `baseline` for it."""
+    letter: str
+    """`B` for the baseline, then `a`, `b`, ...: the mark in a small plot."""
+    kind: Kind
+    picks: tuple[str, ...]
+    """Which named points of the front it is: `cheapest_safe`, `knee`, `best`."""
+    summary: str
+    proposer: str
+    verdict: VerdictKind | None
+    stamp: Stamp
+    score: Estimate
+    answers_changed: Estimate | None
+    """Share of tasks whose answer changed; None for the baseline and where not measured."""
+    cost_per_1000: Estimate
+    """Dollars for 1,000 tasks."""
+    change: Estimate | None
+    """Cost against the baseline's as a fraction, -0.6 = 60 % cheaper; None without a base cost."""
+    confirmed_change: bool
+    """Whether `change` is the paired ratio of the confirm tasks, with its interval."""
+    latency_s: Estimate
+    accuracy: Estimate | None
+    n_right: int | None
+    isolation: str
+
+
+def rows(doc: RunDocument) -> tuple[Row, ...]:
+    """Every harness of the run once, in reading order."""
+    front_ids = {point.candidate_id for point in doc.front}
+    base_id = doc.baseline.candidate_id
+    points = {p.candidate_id: p for p in (*doc.candidates, *doc.front)}
+    points.pop(base_id, None)
+    ranked = sorted(
+        points.values(),
+        key=lambda p: (p.candidate_id not in front_ids, p.cost_usd_per_task.mean, p.candidate_id),
+    )
+    short = short_ids([base_id, *points])
+    named = [
+        _row(doc, point, letter, "front" if point.candidate_id in front_ids else "other", short)
+        for letter, point in zip(_letters(len(ranked)), ranked, strict=True)
+    ]
+    return (_row(doc, doc.baseline, "B", "baseline", short), *named)
+
+
+def _row(doc: RunDocument, point: Point, letter: str, kind: Kind, short: dict[str, str]) -> Row:
+    picks = doc.picks.model_dump()
+    change, confirmed = _change(doc, point) if kind != "baseline" else (None, False)
+    name = BASELINE_NAME if kind == "baseline" else short[point.candidate_id]
+    accuracy = point.accuracy
+    return Row(
+        candidate_id=point.candidate_id,
+        short_id=name,
+        letter=letter,
+        kind=kind,
+        picks=tuple(pick for pick in PICK_NAMES if picks[pick] == point.candidate_id),
+        summary=point.summary,
+        proposer=point.proposer,
+        verdict=point.verdict,
+        stamp=point.stamp,
+        score=point.score,
+        answers_changed=point.answers_changed,
+        cost_per_1000=scaled(point.cost_usd_per_task, 1000.0),
+        change=change,
+        confirmed_change=confirmed,
+        latency_s=point.latency_s,
+        accuracy=accuracy,
+        n_right=round(accuracy.mean * accuracy.n) if accuracy else None,
+        isolation=point.isolation,
+    )
+
+
+def _change(doc: RunDocument, point: Point) -> tuple[Estimate | None, bool]:
+    """From the confirm tasks where the point was a pick, else the ratio of the two means."""
+    for verdict in doc.verdicts:
+        ratio = verdict.cost_ratio
+        if verdict.candidate_id == point.candidate_id and ratio is not None:
+            shifted = {name: getattr(ratio, name) - 1.0 for name in ("mean", "low", "high")}
+            return Estimate(n=ratio.n, **shifted), True
+    base, cost = doc.baseline.cost_usd_per_task, point.cost_usd_per_task
+    if base.mean <= 0:
+        return None, False
+    change = cost.mean / base.mean - 1.0
+    return Estimate(mean=change, low=change, high=change, n=cost.n), False
+
+
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """Mean and interval times a positive factor."""
+    return Estimate(
+        mean=estimate.mean * factor,
+        low=estimate.low * factor,
+        high=estimate.high * factor,
+        n=estimate.n,
+    )
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Each id without its kind prefix, cut to the shortest length that keeps all apart."""
+    full = {each: each.partition("-")[2] or each for each in ids}
+    length = _MIN_SHORT
+    while len({text[:length] for text in full.values()}) < len(set(full.values())):
+        length += 1
+    return {each: text[:length] for each, text in full.items()}
+
+
+def _letters(n: int) -> list[str]:
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [alphabet[i % 26] + (str(i // 26) if i >= 26 else "") for i in range(n)]
+
+
+# --- CSV ---------------------------------------------------------------------------------------
+
+
+def csv_text(doc: RunDocument) -> str:
+    """The rows as CSV with a header; dollars per 1,000 tasks, shares as fractions.
+
+    A text cell that a spreadsheet would take for a formula is prefixed with an apostrophe.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEADER)
+    for row in rows(doc):
+        writer.writerow(_cells(row))
+    return out.getvalue()
+
+
+_HEADER = (
+    "candidate_id",
+    "kind",
+    "picks",
+    "summary",
+    "proposer",
+    "verdict",
+    "stamp",
+    "isolation",
+    *(
+        f"{name}_{part}"
+        for name in (
+            "score",
+            "answers_changed",
+            "cost_usd_per_1000",
+            "cost_change",
+            "latency_s",
+            "accuracy",
+        )
+        for part in ("mean", "low", "high", "n")
+    ),
+)
+
+
+def _cells(row: Row) -> list[str | float | int]:
+    texts = (
+        row.candidate_id,
+        row.kind,
+        " ".join(row.picks),
+        row.summary,
+        row.proposer,
+        row.verdict or "",
+        row.stamp,
+        row.isolation,
+    )
+    cells: list[str | float | int] = [csv_cell(text) for text in texts]
+    for estimate in (
+        row.score,
+        row.answers_changed,
+        row.cost_per_1000,
+        row.change,
+        row.latency_s,
+        row.accuracy,
+    ):
+        cells += _numbers(estimate)
+    return cells
+
+
+def _numbers(estimate: Estimate | None) -> list[str | float | int]:
+    if estimate is None:
+        return ["", "", "", ""]
+    return [estimate.mean, estimate.low, estimate.high, estimate.n]
+
+
+def csv_cell(text: str) -> str:
+    """The text as no spreadsheet reads a formula into it."""
+    shown = safe_text(text)
+    return f"'{shown}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else shown

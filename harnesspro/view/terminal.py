@@ -1,0 +1,275 @@
+"""A run document on a terminal: what was saved and how sure, the table, the money, what is next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harnesspro.core.records import Estimate, RunDocument
+from harnesspro.view import figures, sentences
+from harnesspro.view.plot import MIN_WIDTH, scatter
+from harnesspro.view.rows import Row, rows
+from harnesspro.view.text import safe_text
+
+_WIDE = 106
+_TEXT_WIDTH = 108
+_PLOT_WIDTH = 72
+_N_OTHERS = 8
+_N_FINDINGS = 6
+_INDENT = 2
+_VERDICT_STYLES = {
+    "accepted": "green",
+    "rejected": "red",
+    "inconclusive": "yellow",
+    "observed": "dim",
+    "baseline": "dim",
+}
+_TONE_STYLES = {"accepted": "bold green", "open": "bold yellow", "nothing": "bold"}
+_PLAIN_HEAD = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+
+
+def print_document(
+    doc: RunDocument, console: Console, *, report: str | None = None, out: str | None = None
+) -> None:
+    """The summary a person reads.
+
+    `report` is where the page lies, if it does; `out` the folder of runs, where it is not the
+    default. Without a terminal, lines carry no trailing spaces.
+    """
+    if console.is_terminal:
+        _print(doc, console, report=report, out=out)
+        return
+    with console.capture() as capture:
+        _print(doc, console, report=report, out=out)
+    for line in capture.get().splitlines():
+        console.file.write(f"{line.rstrip()}\n")
+
+
+def _print(doc: RunDocument, console: Console, *, report: str | None, out: str | None) -> None:
+    table_rows = _shown(rows(doc))
+    _headline(doc, console)
+    _put(_table(table_rows, console), console)
+    _plot(table_rows, console)
+    _section("What changed", _changes(table_rows, console), console)
+    _section("Verdicts", _verdicts(doc, console), console)
+    _section("Waste for 1,000 tasks, and its share of the cost", _findings(doc, console), console)
+    _section("What this run cost", _text(" ".join(sentences.spend_words(doc)), console), console)
+    _section("How far to trust it", _trust(doc, console), console)
+    _next(doc, console, report=report, out=out)
+    console.print()
+
+
+def _shown(all_rows: tuple[Row, ...]) -> list[Row]:
+    others = [row for row in all_rows if row.kind == "other"]
+    return [row for row in all_rows if row.kind != "other"] + others[:_N_OTHERS]
+
+
+def _headline(doc: RunDocument, console: Console) -> None:
+    head = sentences.headline(doc)
+    models = ", ".join(f"{role}: {model}" for role, model in sorted(doc.models.items()))
+    console.print()
+    _put(_text(head.claim, console, style=_TONE_STYLES[head.tone]), console)
+    _put(_text(head.support, console), console)
+    _put(_text(f"{doc.harness}  {doc.run_id}  {models}", console, style="dim"), console)
+    console.print()
+
+
+def _table(table_rows: list[Row], console: Console) -> Table:
+    wide = console.width >= _WIDE
+    table = Table(box=_head_box(console), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.add_column("harness", no_wrap=True)
+    for name in ("$ per 1,000", "vs base", "score", "changed"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    if wide:
+        table.add_column("right answers", justify="right", no_wrap=True)
+        table.add_column("seconds", justify="right", no_wrap=True)
+    places = figures.usd_decimals(*(row.cost_per_1000.mean for row in table_rows))
+    for row in table_rows:
+        table.add_row(*_cells(row, decimals=places, wide=wide))
+    return table
+
+
+def _cells(row: Row, *, decimals: int, wide: bool) -> list[Text]:
+    strong = "bold" if row.kind == "front" else ""
+    base = row.kind == "baseline"
+    word, changed = sentences.verdict_word(row), row.answers_changed
+    stamp = row.stamp if row.verdict is not None else ""
+    cost = figures.usd(row.cost_per_1000.mean, decimals=decimals)
+    cells = [
+        Text(row.letter, style=strong),
+        _two(safe_text(row.short_id), _picks(row)[:1] if wide else (), strong),
+        _two(cost, (figures.usd_interval(row.cost_per_1000, decimals=decimals),), strong),
+        Text("" if base else figures.change(row.change), style=strong),
+        _two(figures.score(row.score.mean), (figures.score_interval(row.score),), strong),
+        Text("")
+        if changed is None
+        else _two(figures.count_changed(changed), (f"<= {figures.percent(changed.high)}",), ""),
+        Text("") if base else _two(word, (stamp,), _VERDICT_STYLES[word]),
+    ]
+    return [*cells, *_wide_cells(row)] if wide else cells
+
+
+def _wide_cells(row: Row) -> list[Text]:
+    right = Text("")
+    if row.accuracy is not None:
+        right = _two(f"{row.n_right} of {row.accuracy.n}", (_right_bounds(row.accuracy),), "")
+    return [right, Text(f"{row.latency_s.mean:.1f}")]
+
+
+def _right_bounds(accuracy: Estimate) -> str:
+    return f"[{100 * accuracy.low:.0f}, {100 * accuracy.high:.0f}] %"
+
+
+def _picks(row: Row) -> tuple[str, ...]:
+    return tuple(pick.replace("_", " ") for pick in row.picks)
+
+
+def _two(first: str, below: tuple[str, ...], style: str) -> Text:
+    text = Text(first, style=style)
+    for line in below:
+        text.append(f"\n{line}", style="dim not bold")
+    return text
+
+
+def _plot(table_rows: list[Row], console: Console) -> None:
+    if len(table_rows) < 2 or console.width < MIN_WIDTH + 2 * _INDENT:
+        return
+    width = min(_PLOT_WIDTH, console.width - 2 * _INDENT)
+    console.print()
+    _put(Text("score, against dollars for 1,000 tasks", style="dim"), console)
+    styles = {row.letter: "bold" if row.kind == "front" else "" for row in table_rows}
+    for line in scatter(table_rows, width=width):
+        text = Text(line, style="dim")
+        for place, char in enumerate(line):
+            if char in styles and char.isalpha():
+                text.stylize(f"not dim {styles[char]}", place, place + 1)
+        _put(text, console)
+
+
+def _changes(table_rows: list[Row], console: Console) -> Table | None:
+    lines = [(row.letter, _change(row, wide=console.width >= _WIDE)) for row in table_rows[1:]]
+    return _listed(lines, console) if lines else None
+
+
+def _change(row: Row, *, wide: bool) -> str:
+    if wide:
+        return row.summary
+    notes = [*_picks(row), f"{figures.seconds(row.latency_s.mean)} a task"]
+    if row.accuracy is not None:
+        notes.append(f"{row.n_right} of {row.accuracy.n} right")
+    return f"{row.summary} ({', '.join(notes)})"
+
+
+def _verdicts(doc: RunDocument, console: Console) -> Table | None:
+    names = {row.candidate_id: row for row in rows(doc)}
+    lines = []
+    for verdict in doc.verdicts:
+        row = names.get(verdict.candidate_id)
+        letter = row.letter if row else "?"
+        more = ""
+        if verdict.n_more_tasks is not None:
+            more = f" About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
+        word = sentences.VERDICT_WORDS[verdict.kind]
+        lines.append((letter, f"{word.capitalize()}. {verdict.reason}{more}"))
+    return _listed(lines, console) if lines else None
+
+
+def _findings(doc: RunDocument, console: Console) -> Table | None:
+    found = sentences.wastes(doc)
+    if not found:
+        return None
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(ratio=1)
+    places = figures.usd_decimals(*(each.usd_per_1000 for each in found))
+    for each in found[:_N_FINDINGS]:
+        share = figures.percent(each.share) if each.share is not None else ""
+        lost = f"; {figures.percent(each.lost_success)} of trials lost" if each.lost_success else ""
+        table.add_row(
+            Text(figures.usd(each.usd_per_1000, decimals=places), style="bold"),
+            Text(share, style="dim"),
+            Text(fit(f"{each.pattern} ({each.part}){lost}", console)),
+        )
+    n_more = len(found) - _N_FINDINGS
+    if n_more > 0:
+        table.add_row("", "", Text(f"and {n_more} more", style="dim"))
+    return table
+
+
+def _trust(doc: RunDocument, console: Console) -> Table:
+    isolation, firewall = sentences.level_words(doc)
+    referee = "trusted" if doc.referee.trusted else f"not trusted: {doc.referee.reason}"
+    return _listed(
+        [
+            ("tasks", sentences.power_words(doc)),
+            ("referee", referee),
+            ("isolation", isolation),
+            ("firewall", firewall),
+            ("answers", sentences.firewall_words(doc)),
+            ("ended", f"{doc.stop.reason}: {doc.stop.detail}, {figures.duration(doc.elapsed_s)}"),
+        ],
+        console,
+    )
+
+
+def _next(doc: RunDocument, console: Console, *, report: str | None, out: str | None) -> None:
+    """Commands to copy: never folded by us."""
+    where = f" --out {shlex.quote(out)}" if out else ""
+    name, lines = doc.harness_name, []
+    lead = sentences.lead_row(doc)
+    if lead is not None:
+        target = shlex.quote(f"{name}-{lead.short_id}")
+        lines.append(f"harnesspro export {doc.run_id} {lead.short_id} --to {target}{where}")
+        lines.append(f"harnesspro diff {doc.run_id} baseline {lead.short_id}{where}")
+    lines.append(f"harnesspro view {doc.run_id} --html {shlex.quote(f'{name}.html')}{where}")
+    console.print()
+    _put(Text("Next", style="bold"), console)
+    for line in lines:
+        console.print(Text(f"{' ' * _INDENT}{fit(line, console)}"), soft_wrap=True)
+    if report is not None:
+        line = f"{' ' * _INDENT}The report lies at {fit(report, console)}"
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _text(value: str, console: Console, *, style: str = "") -> Text:
+    return Text(fit(value, console), style=style)
+
+
+def _listed(lines: Iterable[tuple[str, str]], console: Console) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(ratio=1, overflow="fold")
+    for name, text in lines:
+        table.add_row(_text(name, console), _text(text, console))
+    return table
+
+
+def _section(title: str, body: Table | Text | None, console: Console) -> None:
+    if body is not None:
+        console.print()
+        _put(Text(title, style="bold"), console)
+        _put(body, console)
+
+
+def _put(body: Table | Text, console: Console) -> None:
+    width = min(console.width, _TEXT_WIDTH)
+    console.print(Padding(body, (0, 0, 0, _INDENT)), width=width)
+
+
+def _head_box(console: Console) -> box.Box:
+    return box.SIMPLE_HEAD if console.encoding.startswith("utf") else _PLAIN_HEAD
+
+
+def fit(text: object, console: Console) -> str:
+    """The text, made safe, in characters the console can write."""
+    shown = safe_text(text)
+    return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)
