@@ -23,7 +23,7 @@ NGRAM = 5
 _MIN_NAME = 4
 """Shorter ids and names stand in ordinary text by chance."""
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-_NAME_WITH_DOT = re.compile(r"\b\w[\w-]{2,}\.[A-Za-z]\w+\b")
+_NAME_WITH_DOT = re.compile(r"\b\w[\w-]{2,80}\.[A-Za-z]\w+\b")
 
 
 def objections(
@@ -41,6 +41,9 @@ def objections(
     """
     if made.files == parent.files:
         return ("nothing changed",)
+    growth = sum(map(len, made.files.values())) - sum(map(len, parent.files.values()))
+    if growth > MAX_CHANGED_CHARS:  # before anything that takes time on long text
+        return (f"the files grew by {growth} characters; at most {MAX_CHANGED_CHARS} at once",)
     return (
         *_about_bounds(parent, made, patch),
         *_about_size(parent, made),

@@ -88,6 +88,12 @@ def test_too_large_a_change_is_refused():
     )
 
 
+def test_a_flood_of_text_is_refused_unread():
+    assert refused("{{parcel}}\n" + "task-aaaa\n" * 100_000) == (
+        f"the files grew by 999994 characters; at most {MAX_CHANGED_CHARS} at once",
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "reasons"),
     [

@@ -1,7 +1,7 @@
 """Findings together: ranked, and never claiming a dollar twice."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harnesspro.core.findings import (
@@ -101,6 +101,7 @@ def test_spans_on_no_real_step_are_dropped_and_a_finding_without_evidence_with_t
     assert (finding.detector, finding.wasted_nanos, len(finding.evidence)) == ("half", 1, 1)
 
 
+@settings(deadline=None)
 @given(
     costs=st.lists(st.integers(0, 50), min_size=1, max_size=4),
     claims=st.lists(
