@@ -1,0 +1,25 @@
+"""The launcher's sandboxes against the suite, isolated and not."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from harnesspro.testing.suites import SANDBOX_CASES
+from tests.unit.sandbox.boxes import Box, launched
+
+
+@pytest.fixture(scope="module", params=["S3", "S0"])
+def box(request: pytest.FixtureRequest) -> Iterator[Box]:
+    with launched(request.param) as box:
+        yield box
+
+
+@pytest.mark.parametrize("case", SANDBOX_CASES, ids=lambda case: case.__name__)
+def test_a_sandbox_owes(case, box: Box):
+    folder = box.code / case.__name__
+    folder.mkdir(exist_ok=True)
+    case(box.client, str(folder))
+
+
+def test_the_level_is_the_one_it_was_started_at(box: Box, request: pytest.FixtureRequest):
+    assert box.client.level == request.node.callspec.params["box"]

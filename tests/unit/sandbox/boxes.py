@@ -1,0 +1,98 @@
+"""A launcher, its client and a folder it may show, begun and ended around a test."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harnesspro.core.ports import SandboxResult, SandboxSpec
+from harnesspro.sandbox.client import SandboxClient
+from harnesspro.sandbox.start import start_launcher
+
+
+@dataclass
+class Box:
+    """What a test holds of one launcher."""
+
+    client: SandboxClient
+    process: subprocess.Popen[bytes]
+    folder: Path
+    code: Path
+
+    def sh(self, line: str, **changes: Any) -> SandboxResult:
+        """Run a shell line inside."""
+        return self.run(("sh", "-c", line), **changes)
+
+    def python(self, source: str, **changes: Any) -> SandboxResult:
+        """Run a program inside with the interpreter of the sandbox."""
+        files = {"attack.py": source, **changes.pop("files", {})}
+        line = f"exec {interpreter()} -I -S -B attack.py"
+        return self.run(("sh", "-c", line), files=files, **changes)
+
+    def run(self, argv: tuple[str, ...] | None, **changes: Any) -> SandboxResult:
+        """One start with the code folder shown."""
+        settings = {"payload": "{}", "broker": False, "wall_s": 20.0, **changes}
+        spec = SandboxSpec(name="test", code_dir=str(self.code), argv=argv, **settings)
+        return self.client.run(spec)
+
+    def solve(self, source: str, **changes: Any) -> SandboxResult:
+        """Run `solver.py:solve` as a trial."""
+        (self.code / "solver.py").write_text(source)
+        payload = {
+            "entry": "solver.py:solve",
+            "task": {"input": "q"},
+            "token": "t",
+            "harness": {"parts": {}, "knobs": {}},
+        }
+        return self.run(None, payload=json.dumps(payload), **changes)
+
+
+def interpreter() -> str:
+    """The interpreter as it is found inside."""
+    from harnesspro.sandbox.start import base_python
+
+    return os.path.realpath(base_python())
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A short folder that other users can pass through."""
+    folder = Path(tempfile.mkdtemp(prefix="hpt-"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def launched(level: str) -> Iterator[Box]:
+    """A proven launcher, its broker a listening socket that answers nothing."""
+    with open_folder() as folder, socket.socket(socket.AF_UNIX) as broker:
+        broker.bind(str(folder / "broker.sock"))
+        broker.listen()
+        (folder / "broker.sock").chmod(0o666)
+        code = folder / "code"
+        code.mkdir()
+        code.chmod(0o755)
+        process, sock = start_launcher(
+            level=level,
+            trial_socket=str(folder / "broker.sock"),
+            work_root=str(folder / "w"),
+            code_roots=[str(code)],
+        )
+        client = SandboxClient(sock, level)
+        try:
+            yield Box(client, process, folder, code)
+        finally:
+            client.close()
+            process.wait(20)
