@@ -19,190 +19,12 @@ from typing import Any
 from harnesspro import processes
 from harnesspro.config import RunHeader
 from harnesspro.core.errors import HarnessProError
-from harnesspro.core.ports import EventSink, Grader, Ledger, Proposer
-from harnesspro.core.records import Step
+from harnesspro.core.ports import EventSink, Grader, Ledger, Opening, Proposer
+from harnesspro.core.records import CertificateSummary, Step
 
 EXIT_INTERRUPTED = 130
+CALL_TIMEOUT_S = 300.0
 Say = Callable[[str], None]
-
-
-# --- the CLI process ----------------------------------------------------------------------------
-
-
-def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, say: Say) -> int:
-    """Start every process of a run, wait for the orchestrator, stop all. Its exit code."""
-    from harnesspro.sandbox.start import start_launcher
-
-    resume = f"harnesspro improve --resume {header.run_id}"
-    (out / "archive").mkdir(parents=True, exist_ok=True)
-    with processes.household() as home:
-        urls = _start_models(header, home, say=say)
-        grader_socket = _start_grader(header, run_dir, home)
-        trial_socket, admin_socket = str(home.folder / "b.sock"), str(home.folder / "a.sock")
-        launcher, launcher_socket = start_launcher(
-            level=header.isolation, trial_socket=trial_socket, work_root=str(home.folder / "t")
-        )
-        home.add("launcher", launcher)
-        _start_broker(header, run_dir, home, urls=urls, sockets=(trial_socket, admin_socket))
-        config = {
-            "header": header.model_dump(mode="json"),
-            "run_dir": str(run_dir),
-            "out": str(out),
-            "admin_socket": admin_socket,
-            "launcher_fd": launcher_socket.fileno(),
-            "grader_fd": grader_socket.fileno() if grader_socket else None,
-            "quiet": quiet,
-        }
-        child = _start_orchestrator(config, home.folder, say=say)
-        code = processes.wait_for_orchestrator(child, home)
-        launcher_socket.close()
-        if grader_socket is not None:
-            grader_socket.close()
-    if code < 0 or code == EXIT_INTERRUPTED:
-        say(f"Everything measured is kept. To go on: {resume}")
-    return (
-        EXIT_INTERRUPTED
-        if code in {-signal.SIGINT, EXIT_INTERRUPTED}
-        else max(code, 1)
-        if code < 0
-        else code
-    )
-
-
-def _start_models(header: RunHeader, home: processes.Household, *, say: Say) -> dict[str, str]:
-    urls: dict[str, str] = {}
-    for model in header.models:
-        if not model.startswith("local/"):
-            continue
-        from harnesspro.providers.local import start_server
-
-        say(f"Starting {model} on this machine …")
-        server = start_server(model, threads=os.cpu_count() or 1)
-        home.on_close(server.stop)
-        urls[model] = server.url
-    return urls
-
-
-def _start_grader(
-    header: RunHeader, run_dir: Path, home: processes.Household
-) -> socket.socket | None:
-    if not header.has_gold or not header.config.open_gold:
-        return None
-    from harnesspro.formats.paths import vault_home
-
-    assert header.seal is not None
-    ours, theirs = socket.socketpair()
-    theirs.set_inheritable(True)
-    config = {
-        "fd": theirs.fileno(),
-        "vault_dir": str(vault_home()),
-        "taskset_id": header.seal["taskset_id"],
-        "merkle_root": header.seal["merkle_root"],
-        "answer_kind": header.seal["answer_kind"],
-        "scheme": header.seal["scheme"],
-        "run_dir": str(run_dir),
-    }
-    env = {"PATH": os.environ.get("PATH", os.defpath)}
-    child = processes.start_role("grader", config, env=env, pass_fds=(theirs.fileno(),))
-    home.add("grader", child)
-    theirs.close()
-    return ours
-
-
-def _start_broker(
-    header: RunHeader,
-    run_dir: Path,
-    home: processes.Household,
-    *,
-    urls: Mapping[str, str],
-    sockets: tuple[str, str],
-) -> None:
-    trial_socket, admin_socket = sockets
-    log = home.folder / "broker.log"
-    cap = header.config.budget_usd
-    config = {
-        "run_dir": str(run_dir),
-        "trial_socket": trial_socket,
-        "admin_socket": admin_socket,
-        "cap_usd": cap,
-        "prices": [price.model_dump(mode="json") for price in header.prices],
-        "server_urls": dict(urls),
-        "log": str(log),
-    }
-    child = processes.start_role("broker", config, env=dict(os.environ) | processes.QUIET_ENV)
-    home.add("broker", child)
-    try:
-        processes.wait_for_socket(admin_socket, child, what="broker", log=lambda: _tail(log))
-    except HarnessProError:
-        _raise_said(log)
-        raise
-
-
-def _tail(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return lines[-1][:500] if lines else "no message"
-
-
-def _raise_said(log: Path) -> None:
-    """Raise the error a starting process wrote down, with its own class and exit code."""
-    from harnesspro.core import errors
-
-    try:
-        said = json.loads(_tail(log))
-        kind = getattr(errors, said["error"])
-        raise kind(said["where"], said["found"], expected=said["expected"], fix=said["fix"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return
-
-
-def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:
-    """Confined by Landlock where the kernel can (firewall F1), else by convention (F0)."""
-    from harnesspro.sandbox import confine
-
-    fds = tuple(fd for fd in (config["launcher_fd"], config["grader_fd"]) if fd is not None)
-    for fd in fds:
-        os.set_inheritable(fd, True)
-    confined = confine.landlock_abi() > 0
-    if not confined:
-        say("Landlock is not available here: the answer firewall is F0 (convention only).")
-    prefix: list[str] = []
-    if confined:
-        prefix = confine.command(
-            read=_readable(), write=[config["run_dir"], f"{config['out']}/archive", str(sockets)]
-        )
-    return processes.start_role(
-        "orchestrator",
-        config | {"firewall": "F1" if confined else "F0"},
-        env=processes.plain_env(),
-        pass_fds=fds,
-        prefix=prefix,
-        own_session=False,
-    )
-
-
-def _readable() -> list[str]:
-    """What the orchestrator needs to see: interpreter, libraries, the program, its shipped content."""
-    from harnesspro.formats.content import content_root
-
-    package = Path(__file__).resolve().parent
-    places = [
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/bin",
-        "/etc",
-        "/proc",
-        "/dev",
-        sys.prefix,
-        sys.base_prefix,
-        str(package),
-        *(str(content_root() / name) for name in ("agents", "harnesses", "archive")),
-        *(entry for entry in sys.path if entry.endswith("-packages")),
-    ]
-    return [place for place in dict.fromkeys(places) if os.path.exists(place)]
-
-
-# --- the other processes ------------------------------------------------------------------------
 
 
 def main_broker(config: dict[str, Any]) -> int:
@@ -214,10 +36,11 @@ def main_broker(config: dict[str, Any]) -> int:
     from harnesspro.store.ledger import LedgerWriter
 
     sys.stderr = open(config["log"], "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - for the life of the process
+    code = 0
     try:
         cap = config["cap_usd"]
         prices = [Price.model_validate(price) for price in config["prices"]]
-        with LedgerWriter(Path(config["run_dir"])) as ledger:
+        with LedgerWriter(config["run_dir"]) as ledger:
             serve(
                 BrokerConfig(
                     run_dir=config["run_dir"],
@@ -225,7 +48,7 @@ def main_broker(config: dict[str, Any]) -> int:
                     admin_socket=config["admin_socket"],
                     cap_nanos=None if cap is None else nanos_from_usd(cap),
                     prices={price.model: price for price in prices},
-                    call_timeout_s=300.0,
+                    call_timeout_s=CALL_TIMEOUT_S,
                     parent_pid=config["parent_pid"],
                 ),
                 lambda model: provider_for(model, server_urls=config["server_urls"]),
@@ -240,8 +63,9 @@ def main_broker(config: dict[str, Any]) -> int:
             "fix": error.fix,
         }
         sys.stderr.write(json.dumps(said) + "\n")
-        return error.exit_code
-    return 0
+        code = error.exit_code
+    # A call that outlasts the drain still holds a thread; the ledger is closed, so leave.
+    os._exit(code)
 
 
 def main_grader(config: dict[str, Any]) -> int:
@@ -264,7 +88,7 @@ def main_orchestrator(config: dict[str, Any]) -> int:
     try:
         from harnesspro.loop.sitting import sit
 
-        return sit(build_bench(header, config, interrupted, sink), config["firewall"])
+        return sit(build_bench(header, config, interrupted, sink))
     except HarnessProError as error:
         from harnesspro.view.text import safe_text
 
@@ -341,7 +165,8 @@ def build_bench(
     from harnesspro.sandbox.client import SandboxClient
     from harnesspro.store.archive import FileArchive
     from harnesspro.store.ledger import LedgerReader
-    from harnesspro.store.trajectories import write as write_trajectory
+    from harnesspro.store.runs import write_json
+    from harnesspro.store.trajectories import write_trajectory
     from harnesspro.store.trees import GitTrees
 
     run_dir = Path(config["run_dir"])
@@ -380,7 +205,11 @@ def build_bench(
         proposers=_proposers(header, archive, improver),
         read_harness=lambda files: native.harness_from_files(files, where="candidate"),
         apply_patch=native.apply_patch,
-        keep_trajectory=lambda trajectory: write_trajectory(run_dir, trajectory),
+        keep_trajectory=lambda trajectory: write_trajectory(
+            run_dir, trajectory, agent_name=header.harness_name
+        ),
+        write_report=lambda document: write_json(run_dir / "report.json", document),
+        certify=_certifier(header, run_dir, config["firewall"]),
         interrupted=interrupted.is_set,
     )
     return open_bench(
@@ -389,7 +218,36 @@ def build_bench(
         base=native.load_harness(run_dir / "base"),
         tasks=load_tasks(run_dir / "tasks.jsonl"),
         run_dir=run_dir,
+        firewall=config["firewall"],
     )
+
+
+def _certifier(
+    header: RunHeader, run_dir: Path, firewall: str
+) -> Callable[[Opening | None, int], CertificateSummary]:
+    """Writes `certificate.json`; search asks the grader nothing, so no bit is told during it."""
+
+    def certify(opening: Opening | None, n_harnesses: int) -> CertificateSummary:
+        from harnesspro.store.runs import write_json
+        from harnesspro.vault.certificate import certificate, run_events
+
+        events = run_events(
+            seal=header.seal,
+            isolation=header.isolation,
+            firewall=firewall,
+            search_bits=0.0,
+            opening=opening,
+            n_harnesses=n_harnesses,
+        )
+        document = certificate(events)
+        write_json(run_dir / "certificate.json", document)
+        return CertificateSummary(
+            leaked_bits=document["leaked_bits"],
+            vault_openings=document["vault_openings"],
+            canary_hits=document["canary_hits"],
+        )
+
+    return certify
 
 
 def _grader(fd: int | None) -> Grader | None:

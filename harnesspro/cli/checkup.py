@@ -46,9 +46,12 @@ def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _local_models() -> list[dict[str, Any]]:
-    from harnesspro.providers.downloads import CATALOGUE, model_path
+    from harnesspro.providers.downloads import CATALOGUE
 
-    return [{"name": f"local/{name}", "pulled": model_path(name).is_file()} for name in CATALOGUE]
+    return [
+        {"name": f"local/{name}", "pulled": model.path.is_file()}
+        for name, model in CATALOGUE.items()
+    ]
 
 
 def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, Any]:

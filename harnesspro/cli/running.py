@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def improve(
-    harness: str = typer.Argument(None, help="A harness folder, or builtin:NAME."),
+    harness: str | None = typer.Argument(None, help="A harness folder, or builtin:NAME."),
     tasks: str | None = TASKS,
     model: list[str] | None = MODEL,
     improver_model: str | None = typer.Option(

@@ -11,8 +11,9 @@ from typing import Any
 
 from rich.console import Console
 
+from harnesspro.cli import documents
 from harnesspro.cli import prepare as preparing
-from harnesspro.config import RunConfig, Verb, out_folder
+from harnesspro.config import RunConfig, RunHeader, Verb, out_folder
 from harnesspro.core.errors import ConfigError, HarnessProError
 from harnesspro.core.records import RunDocument
 from harnesspro.store.runs import find_run, new_run_id, read_document, write_json
@@ -34,24 +35,23 @@ def new_run(
     quiet: bool,
 ) -> int:
     """Prepare a fresh run folder and run in it."""
-    from harnesspro.wiring import RunHeader, header_for
-
     folder = out_folder(out)
     prepared = preparing.prepare(harness_ref, flags, verb=verb, say=say)
     run_id = new_run_id(datetime.now(UTC))
     run_dir = make_run_dir(folder, run_id)
     preparing.copy_into(prepared, run_dir)
-    header: RunHeader = header_for(
-        run_id,
+    header = RunHeader(
+        run_id=run_id,
         config=prepared.config,
-        harness=prepared.harness,
-        seal=prepared.task_set.seal,
-        split_key=prepared.task_set.split_key,
+        harness_name=prepared.harness.manifest.name,
+        base_harness_id=prepared.harness.harness_id,
+        created_at=datetime.now(UTC).isoformat(),
         prices=prepared.prices,
         isolation=prepared.isolation,
-        created_at=datetime.now(UTC).isoformat(),
+        split_key=prepared.task_set.split_key,
+        seal=prepared.task_set.seal,
     )
-    write_json(run_dir / "run.json", header.model_dump(mode="json"))
+    write_json(run_dir / "run.json", header.model_dump(mode="json", by_alias=True))
     return sit(header, run_dir, folder, as_json=as_json, quiet=quiet)
 
 
@@ -59,8 +59,8 @@ def resume_run(
     ref: str, limits: Mapping[str, Any], *, out: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Go on with a run; a new cap or time limit replaces the old one."""
+    from harnesspro.cli.starting import read_header
     from harnesspro.sandbox.probes import require
-    from harnesspro.wiring import read_header
 
     folder = out_folder(out)
     run_dir = find_run(folder, ref)
@@ -99,9 +99,9 @@ def make_run_dir(folder: Path, run_id: str) -> Path:
     return run_dir
 
 
-def sit(header: Any, run_dir: Path, out: Path, *, as_json: bool, quiet: bool) -> int:
+def sit(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool, quiet: bool) -> int:
     """Run the processes to their end, then show what there is to show."""
-    from harnesspro.wiring import run_processes
+    from harnesspro.cli.starting import run_processes
 
     code = run_processes(header, run_dir, out, quiet=quiet, say=say)
     if code in _WITH_DOCUMENT and (run_dir / "report.json").is_file():
@@ -112,7 +112,7 @@ def sit(header: Any, run_dir: Path, out: Path, *, as_json: bool, quiet: bool) ->
 _WITH_DOCUMENT = frozenset({0, 4, 5, 130})
 
 
-def show(header: Any, run_dir: Path, *, as_json: bool) -> None:
+def show(header: RunHeader, run_dir: Path, *, as_json: bool) -> None:
     """The document of a finished sitting: JSON, or as a person reads it."""
     if header.config.verb != "improve":
         document = json.loads((run_dir / "report.json").read_text(encoding="utf-8"))
@@ -158,9 +158,7 @@ def is_run(ref: str, *, out: str | None) -> bool:
 
 def diagnose_run(ref: str, *, out: str | None, as_json: bool) -> int:
     """The findings a run has on record for its initial harness."""
-    from harnesspro.wiring import diagnosis_of_run
-
-    document = diagnosis_of_run(find_run(out_folder(out), ref))
+    document = documents.diagnosis_of(find_run(out_folder(out), ref))
     if as_json:
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
@@ -170,10 +168,8 @@ def diagnose_run(ref: str, *, out: str | None, as_json: bool) -> int:
 
 def dry_run(harness_ref: str, flags: Mapping[str, Any], *, out: str | None, as_json: bool) -> int:
     """Print the plan: trials, and what they take at the most and by the last run's measure."""
-    from harnesspro.wiring import plan_document
-
     prepared = preparing.prepare(harness_ref, flags, verb="improve", say=say)
-    document = plan_document(prepared.config, prepared.harness, prepared.tasks, out_folder(out))
+    document = documents.plan_of(prepared, out_folder(out))
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:

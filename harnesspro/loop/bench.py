@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from harnesspro.config import RunConfig, RunHeader
+from harnesspro.core.plan import Plan
 from harnesspro.core.ports import (
     Archive,
     Backend,
@@ -15,11 +18,20 @@ from harnesspro.core.ports import (
     Grader,
     Ledger,
     Meter,
+    Opening,
     Proposer,
     Trees,
     TrialJob,
 )
-from harnesspro.core.records import Harness, Patch, Referee, Task, Trajectory, Trial
+from harnesspro.core.records import (
+    CertificateSummary,
+    Harness,
+    Patch,
+    Referee,
+    Task,
+    Trajectory,
+    Trial,
+)
 from harnesspro.stages.evaluate import Cut, evaluate
 
 
@@ -40,6 +52,9 @@ class Ports:
     read_harness: Callable[[dict[str, str]], Harness]
     apply_patch: Callable[[Harness, Patch], Harness]
     keep_trajectory: Callable[[Trajectory], object]
+    write_report: Callable[[dict[str, JsonValue]], None]
+    certify: Callable[[Opening | None, int], CertificateSummary]
+    """Write the certificate of what left the vault, given the opening and how many were graded."""
     interrupted: Callable[[], bool]
 
 
@@ -57,6 +72,8 @@ class Bench:
     """Start of this sitting, seconds since the epoch; earlier sittings are in `spent_s`."""
     spent_s: float
     run_dir: Path
+    firewall: str
+    """`F1` or `F0`: how this sitting is kept from the vault."""
 
     @property
     def run_id(self) -> str:
@@ -77,6 +94,19 @@ class Bench:
     def search_draws(self) -> tuple[str, ...]:
         """One label for each repeat."""
         return tuple(f"search/{k}" for k in range(self.config.n_repeats))
+
+    @property
+    def plan(self) -> Plan:
+        """How many trials this run may take."""
+        return Plan(
+            n_search=len(self.search),
+            n_confirm=len(self.confirm),
+            n_rounds=self.config.n_rounds,
+            max_candidates=self.config.max_candidates,
+            max_picks=self.config.max_picks,
+            first_block=self.config.first_block,
+            n_repeats=self.config.n_repeats,
+        )
 
     def elapsed_s(self) -> float:
         """Seconds of work so far, over all sittings."""

@@ -18,7 +18,13 @@ MIN_TASKS = 4
 
 
 def open_bench(
-    header: RunHeader, ports: Ports, *, base: Harness, tasks: Sequence[Task], run_dir: Path
+    header: RunHeader,
+    ports: Ports,
+    *,
+    base: Harness,
+    tasks: Sequence[Task],
+    run_dir: Path,
+    firewall: str,
 ) -> Bench:
     """The run's bench; on a resumed run everything is read back and must agree.
 
@@ -48,6 +54,7 @@ def open_bench(
         started_at=ports.clock.now(),
         spent_s=sum(float(value["elapsed_s"]) for _, value in sittings),
         run_dir=run_dir,
+        firewall=firewall,
     )
 
 
@@ -106,9 +113,7 @@ def _put_baseline(ports: Ports, base: Harness) -> None:
     ports.ledger.put("candidate", candidate.candidate_id, candidate.model_dump(mode="json"))
 
 
-def _referee(
-    header: RunHeader, ports: Ports, base: Harness, search: Sequence[Task]
-) -> Referee:
+def _referee(header: RunHeader, ports: Ports, base: Harness, search: Sequence[Task]) -> Referee:
     kept = ports.ledger.get("referee", "frozen")
     if kept is not None:
         return Referee.model_validate(kept)

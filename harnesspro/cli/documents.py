@@ -1,0 +1,116 @@
+"""Documents made from what is on disk, without running anything: a run's diagnosis, a run's plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from harnesspro.cli.prepare import Prepared
+from harnesspro.cli.starting import read_header
+from harnesspro.config import RunConfig
+from harnesspro.core.errors import ConfigError
+from harnesspro.core.plan import Plan
+from harnesspro.core.records import Finding, Trial
+from harnesspro.core.splits import default_n_search
+from harnesspro.core.stats import power_of
+from harnesspro.store.ledger import LedgerReader
+from harnesspro.store.runs import run_ids
+
+
+def diagnosis_of(run_dir: Path) -> dict[str, Any]:
+    """`harnesspro/diagnosis@1` of a run's initial harness, from its ledger.
+
+    Raises:
+        ConfigError: the run ended before anything was diagnosed.
+    """
+    header = read_header(run_dir)
+    with LedgerReader(run_dir) as ledger:
+        kept = ledger.get("finding", header.base_harness_id)
+    if kept is None:
+        raise ConfigError(
+            f"run {header.run_id}",
+            "nothing diagnosed yet",
+            fix=f"harnesspro improve --resume {header.run_id}",
+        )
+    found = [Finding.model_validate(value) for value in kept["findings"]]
+    return {
+        "schema": "harnesspro/diagnosis@1",
+        "run_id": header.run_id,
+        "harness": header.config.harness_ref,
+        "harness_name": header.harness_name,
+        "models": dict(header.config.models),
+        "n_trials": kept["n_trials"],
+        "spend_usd": kept["spent_nanos"] / 1e9,
+        "findings": [
+            finding.model_dump(mode="json") | {"wasted_usd": finding.wasted_usd}
+            for finding in found
+        ],
+        "levels": {"isolation": header.isolation},
+    }
+
+
+def plan_for(config: RunConfig, n_tasks: int) -> Plan:
+    """The sizes a run on so many tasks would have."""
+    n_search = min(n_tasks, config.n_search or default_n_search(n_tasks))
+    left = n_tasks - n_search
+    n_confirm = left if config.n_confirm is None else min(left, config.n_confirm)
+    return Plan(
+        n_search=n_search,
+        n_confirm=n_confirm,
+        n_rounds=config.n_rounds,
+        max_candidates=config.max_candidates,
+        max_picks=config.max_picks,
+        first_block=config.first_block,
+        n_repeats=config.n_repeats,
+    )
+
+
+def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
+    """`harnesspro/plan@1`: trials × seconds × dollars, nothing run."""
+    plan = plan_for(prepared.config, len(prepared.tasks))
+    limits = prepared.harness.manifest.limits
+    return {
+        "schema": "harnesspro/plan@1",
+        "harness": prepared.config.harness_ref,
+        "harness_name": prepared.harness.manifest.name,
+        "models": dict(prepared.config.models),
+        "n_search": plan.n_search,
+        "n_confirm": plan.n_confirm,
+        "n_rounds": plan.n_rounds,
+        "max_candidates": plan.max_candidates,
+        "max_picks": plan.max_picks,
+        "trials": {"low": plan.low, "high": plan.high},
+        "most_usd": plan.high * limits.usd,
+        "most_s": plan.high * limits.wall_s / prepared.config.concurrency,
+        "measured": _measured(prepared, plan, out),
+        "prices": [price.model_dump(mode="json") for price in prepared.prices],
+        "power": power_of(n_search=plan.n_search, n_confirm=plan.n_confirm).model_dump(mode="json"),
+    }
+
+
+def _measured(prepared: Prepared, plan: Plan, out: Path) -> dict[str, Any] | None:
+    """What a trial took in the newest run of this very harness here; None where there is none."""
+    harness_id = prepared.harness.harness_id
+    for run_id in reversed(run_ids(out)):
+        run_dir = out / "runs" / run_id
+        if not (run_dir / "ledger.db").is_file():
+            continue
+        if read_header(run_dir).base_harness_id != harness_id:
+            continue
+        with LedgerReader(run_dir) as ledger:
+            trials = [Trial.model_validate(value) for _, value in ledger.all("trial")]
+        own = [trial for trial in trials if trial.harness_id == harness_id]
+        if own:
+            usd, seconds = (fmean(t.cost_usd for t in own), fmean(t.latency_s for t in own))
+            at_once = prepared.config.concurrency
+            return {
+                "run_id": run_id,
+                "usd_per_trial": usd,
+                "s_per_trial": seconds,
+                "usd_low": usd * plan.low,
+                "usd_high": usd * plan.high,
+                "s_low": seconds * plan.low / at_once,
+                "s_high": seconds * plan.high / at_once,
+            }
+    return None

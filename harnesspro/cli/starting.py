@@ -1,0 +1,214 @@
+"""The processes of one sitting, started in the order that lets each drop what it must not have."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+import harnesspro
+from harnesspro import processes
+from harnesspro.config import RunHeader
+from harnesspro.core.errors import HarnessProError, IntegrityError
+
+EXIT_INTERRUPTED = 130
+Say = Callable[[str], None]
+
+
+def read_header(run_dir: Path) -> RunHeader:
+    """`run.json` of a run.
+
+    Raises:
+        IntegrityError: not there, or not a run header.
+    """
+    path = run_dir / "run.json"
+    try:
+        return RunHeader.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise IntegrityError(str(path), "no readable run header", fix="start a new run") from error
+
+
+def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, say: Say) -> int:
+    """Start every process of a run, wait for the orchestrator, stop all. Its exit code."""
+    from harnesspro.sandbox.start import start_launcher
+
+    resume = f"harnesspro improve --resume {header.run_id}"
+    (out / "archive").mkdir(parents=True, exist_ok=True)
+    (run_dir / "staged").mkdir(exist_ok=True)
+    with processes.household() as home:
+        urls = _start_models(header, home, say=say)
+        grader_socket = _start_grader(header, run_dir, home)
+        trial_socket, admin_socket = str(home.folder / "b.sock"), str(home.folder / "a.sock")
+        launcher, launcher_socket = start_launcher(
+            level=header.isolation,
+            trial_socket=trial_socket,
+            work_root=str(home.folder / "t"),
+            code_roots=[str(run_dir / "staged")],
+        )
+        home.add("launcher", launcher)
+        _start_broker(header, run_dir, home, urls=urls, sockets=(trial_socket, admin_socket))
+        config = {
+            "header": header.model_dump(mode="json"),
+            "run_dir": str(run_dir),
+            "out": str(out),
+            "admin_socket": admin_socket,
+            "launcher_fd": launcher_socket.fileno(),
+            "grader_fd": grader_socket.fileno() if grader_socket else None,
+            "quiet": quiet,
+        }
+        child = _start_orchestrator(config, home.folder, say=say)
+        code = processes.wait_for_orchestrator(child, home)
+        launcher_socket.close()
+        if grader_socket is not None:
+            grader_socket.close()
+    if code < 0 or code == EXIT_INTERRUPTED:
+        say(f"Everything measured is kept. To go on: {resume}")
+    return (
+        EXIT_INTERRUPTED
+        if code in {-signal.SIGINT, EXIT_INTERRUPTED}
+        else max(code, 1)
+        if code < 0
+        else code
+    )
+
+
+def _start_models(header: RunHeader, home: processes.Household, *, say: Say) -> dict[str, str]:
+    urls: dict[str, str] = {}
+    for model in header.models:
+        if not model.startswith("local/"):
+            continue
+        from harnesspro.providers.model_server import start_server
+
+        say(f"Starting {model} on this machine …")
+        server = start_server(model, threads=os.cpu_count() or 1)
+        home.on_close(server.stop)
+        urls[model] = server.url
+    return urls
+
+
+def _start_grader(
+    header: RunHeader, run_dir: Path, home: processes.Household
+) -> socket.socket | None:
+    if not header.has_gold or not header.config.open_gold:
+        return None
+    from harnesspro.formats.paths import vault_home
+
+    assert header.seal is not None
+    ours, theirs = socket.socketpair()
+    theirs.set_inheritable(True)
+    config = {
+        "fd": theirs.fileno(),
+        "vault_dir": str(vault_home()),
+        "taskset_id": header.seal["taskset_id"],
+        "merkle_root": header.seal["merkle_root"],
+        "answer_kind": header.seal["answer_kind"],
+        "scheme": header.seal["scheme"],
+        "run_dir": str(run_dir),
+    }
+    env = {"PATH": os.environ.get("PATH", os.defpath)}
+    child = processes.start_role("grader", config, env=env, pass_fds=(theirs.fileno(),))
+    home.add("grader", child)
+    theirs.close()
+    return ours
+
+
+def _start_broker(
+    header: RunHeader,
+    run_dir: Path,
+    home: processes.Household,
+    *,
+    urls: Mapping[str, str],
+    sockets: tuple[str, str],
+) -> None:
+    trial_socket, admin_socket = sockets
+    log = home.folder / "broker.log"
+    cap = header.config.budget_usd
+    config = {
+        "run_dir": str(run_dir),
+        "trial_socket": trial_socket,
+        "admin_socket": admin_socket,
+        "cap_usd": cap,
+        "prices": [price.model_dump(mode="json") for price in header.prices],
+        "server_urls": dict(urls),
+        "log": str(log),
+    }
+    child = processes.start_role("broker", config, env=dict(os.environ) | processes.QUIET_ENV)
+    home.add("broker", child)
+    try:
+        processes.wait_for_socket(admin_socket, child, what="broker", log=lambda: _tail(log))
+    except HarnessProError:
+        _raise_said(log)
+        raise
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return lines[-1][:500] if lines else "no message"
+
+
+def _raise_said(log: Path) -> None:
+    """Raise the error a starting process wrote down, with its own class and exit code."""
+    from harnesspro.core import errors
+
+    try:
+        said = json.loads(_tail(log))
+        kind = getattr(errors, said["error"])
+        raise kind(said["where"], said["found"], expected=said["expected"], fix=said["fix"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return
+
+
+def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:
+    """Confined by Landlock where the kernel can (firewall F1), else by convention (F0)."""
+    from harnesspro.sandbox import confine
+
+    fds = tuple(fd for fd in (config["launcher_fd"], config["grader_fd"]) if fd is not None)
+    for fd in fds:
+        os.set_inheritable(fd, True)
+    confined = confine.landlock_abi() > 0
+    if not confined:
+        say("Landlock is not available here: the answer firewall is F0 (convention only).")
+    prefix: list[str] = []
+    if confined:
+        write = (config["run_dir"], f"{config['out']}/archive", str(sockets), "/dev/null")
+        prefix = [sys.executable, "-I", "-S", str(confine.__file__)]
+        prefix += [word for path in _readable() for word in ("--read", path)]
+        prefix += [word for path in write for word in ("--write", path)]
+        prefix.append("--")
+    return processes.start_role(
+        "orchestrator",
+        config | {"firewall": "F1" if confined else "F0"},
+        env=processes.plain_env(),
+        pass_fds=fds,
+        prefix=prefix,
+        own_session=False,
+    )
+
+
+def _readable() -> list[str]:
+    """What the orchestrator needs to see: interpreter, libraries, the program, its shipped content."""
+    from harnesspro.formats.content import content_root
+
+    package = Path(harnesspro.__file__).resolve().parent
+    places = [
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/bin",
+        "/etc",
+        "/proc",
+        "/dev",
+        sys.prefix,
+        sys.base_prefix,
+        str(package),
+        *(str(content_root() / name) for name in ("agents", "harnesses", "archive")),
+        *(entry for entry in sys.path if entry.endswith("-packages")),
+    ]
+    return [place for place in dict.fromkeys(places) if os.path.exists(place)]

@@ -1,0 +1,304 @@
+"""The run's facts as one document: points with intervals, named picks, and the report in words.
+
+Headlines come from confirm data; a point measured on search tasks alone is stamped `observed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harnesspro.core.front import JointLaw, estimates, front_ids, p_cheaper, p_on_front, picks
+from harnesspro.core.money import format_usd
+from harnesspro.core.records import (
+    Candidate,
+    Estimate,
+    Finding,
+    Picks,
+    Point,
+    Refusal,
+    Spend,
+    Stamp,
+    StopReason,
+    Verdict,
+)
+
+SURE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Everything the points are drawn from."""
+
+    known: Mapping[str, Candidate]
+    search: JointLaw
+    """Over the initial harness and the survivors, on search tasks."""
+    confirm: JointLaw | None
+    """Over the initial harness and the picks, on confirm tasks."""
+    verdicts: tuple[Verdict, ...]
+    accuracy: Mapping[str, Estimate]
+    isolation: str
+    complexity: Mapping[str, int]
+
+    @property
+    def baseline_id(self) -> str:
+        """The initial harness."""
+        return self.search.baseline_id
+
+    def verdict(self, candidate_id: str) -> Verdict | None:
+        """What confirm said of a candidate, if it was picked."""
+        return next((v for v in self.verdicts if v.candidate_id == candidate_id), None)
+
+    def law_of(self, candidate_id: str) -> JointLaw:
+        """Confirm data where there is any, else search data."""
+        if self.confirm is not None and candidate_id in self.confirm.ids:
+            return self.confirm
+        return self.search
+
+
+def point(chart: Map, candidate_id: str) -> Point:
+    """One harness with its intervals."""
+    candidate = chart.known[candidate_id]
+    joint = chart.law_of(candidate_id)
+    found = estimates(joint, candidate_id)
+    verdict = chart.verdict(candidate_id)
+    on_front = p_on_front(chart.search)
+    return Point(
+        candidate_id=candidate_id,
+        parent_id=candidate.parent_id,
+        generation=candidate.generation,
+        summary=candidate.summary,
+        proposer=candidate.proposer,
+        verdict=verdict.kind if verdict else None,
+        stamp=_stamp(chart, candidate_id),
+        score=found.score,
+        answers_changed=found.answers_changed,
+        cost_usd_per_task=found.cost_usd_per_task,
+        latency_s=found.latency_s,
+        accuracy=chart.accuracy.get(candidate_id),
+        p_on_front=on_front.get(candidate_id),
+        isolation=chart.isolation,
+    )
+
+
+def _stamp(chart: Map, candidate_id: str) -> Stamp:
+    if candidate_id in chart.accuracy:
+        return "sealed"
+    if chart.confirm is not None and candidate_id in chart.confirm.ids:
+        return "confirmed"
+    return "observed"
+
+
+def front_points(chart: Map) -> tuple[Point, ...]:
+    """The observed front without rejected picks, cheapest first; never empty."""
+    ids = front_ids(chart.search, complexity=chart.complexity)
+    kept = [candidate_id for candidate_id in ids if not _rejected(chart, candidate_id)]
+    points = [point(chart, candidate_id) for candidate_id in kept or [chart.baseline_id]]
+    return tuple(sorted(points, key=lambda one: one.cost_usd_per_task.mean))
+
+
+def _rejected(chart: Map, candidate_id: str) -> bool:
+    verdict = chart.verdict(candidate_id)
+    return verdict is not None and verdict.kind == "reject"
+
+
+def named_picks(chart: Map, front: Sequence[Point]) -> Picks:
+    """Knee, cheapest safe, best; safe is accepted at confirm, bound by agreement, or the baseline."""
+    joint = chart.search
+    ids = [one.candidate_id for one in front]
+    accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
+    found = picks(joint, front=ids, accepted=accepted)
+    return found.model_copy(update={"cheapest_safe": _safe(chart, accepted)})
+
+
+def _safe(chart: Map, accepted: Sequence[str]) -> str | None:
+    """The cheapest accepted pick; without one the initial harness is the only safe choice."""
+    if not accepted:
+        return chart.baseline_id
+    return min(
+        accepted,
+        key=lambda candidate_id: chart.law_of(candidate_id).place(candidate_id).cost_usd,
+    )
+
+
+def beats(chart: Map, candidate_id: str) -> bool:
+    """Whether a front point is worth having: accepted, or observed to be surely cheaper.
+
+    An observed point may not have a score below the initial harness's whole interval; how far its
+    changed answers can be trusted is for the verdict and the agreement bound to say.
+    """
+    if candidate_id == chart.baseline_id or _rejected(chart, candidate_id):
+        return False
+    verdict = chart.verdict(candidate_id)
+    if verdict is not None:
+        return verdict.kind == "accept" or (verdict.claim == "cost" and verdict.cheaper)
+    joint = chart.search
+    base = estimates(joint, chart.baseline_id).score
+    level = 1 - (1 - SURE) / max(1, joint.n_compared)
+    return (
+        p_cheaper(joint, candidate_id) >= level
+        and joint.place(candidate_id).score >= base.low - 1e-9
+    )
+
+
+# --- words -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What the words are made of, beside the map."""
+
+    harness_name: str
+    findings: tuple[Finding, ...]
+    n_diagnosed_trials: int
+    diagnosed_usd: float
+    refusals: tuple[Refusal, ...]
+    spend: Spend
+    stop: StopReason
+    referee_reason: str
+    referee_trusted: bool
+    n_confirm: int
+    base_disagreement: float | None
+
+
+def words(chart: Map, front: Sequence[Point], story: Story) -> tuple[str, ...]:
+    """The report in plain sentences, in reading order."""
+    lines = [_headline(chart, front)]
+    lines += [_verdict_words(chart, verdict) for verdict in chart.verdicts]
+    lines += _observed_words(chart, front)
+    lines += _finding_words(story)
+    lines += _vain_words(chart, story)
+    lines += _trust_words(story)
+    lines.append(_money_words(chart, story))
+    return tuple(lines)
+
+
+def _saving(chart: Map, candidate_id: str) -> float:
+    joint = chart.law_of(candidate_id)
+    base = joint.place(chart.baseline_id).cost_usd
+    return 1 - joint.place(candidate_id).cost_usd / base if base else 0.0
+
+
+def _headline(chart: Map, front: Sequence[Point]) -> str:
+    accepted = [v for v in chart.verdicts if v.kind == "accept"]
+    if accepted:
+        best = max(accepted, key=lambda verdict: _saving(chart, verdict.candidate_id))
+        bound = f"no more than {100 * best.changed_upper:.1f} points of accuracy can be lost"
+        if best.route != "agreement":
+            bound = "judged not worse by the referee"
+        return (
+            f"Accepted: {_percent(_saving(chart, best.candidate_id))} cheaper; "
+            f"{best.n_changed} of {best.n} answers changed, so {bound}."
+        )
+    better = [one for one in front if beats(chart, one.candidate_id)]
+    if better:
+        cheapest = min(better, key=lambda one: one.cost_usd_per_task.mean)
+        changed = cheapest.answers_changed
+        share = f" with {changed.mean:.0%} of answers changed" if changed else ""
+        return (
+            f"Nothing was accepted. Observed: {_percent(_saving(chart, cheapest.candidate_id))} "
+            f"cheaper{share}; whether those answers are as good needs your checks, an independent "
+            f"model, or more tasks."
+        )
+    return "No change beat the harness as it came."
+
+
+def _percent(saving: float) -> str:
+    return f"{100 * saving:.0f} %"
+
+
+def _verdict_words(chart: Map, verdict: Verdict) -> str:
+    candidate = chart.known[verdict.candidate_id]
+    ratio = verdict.cost_ratio
+    cost = (
+        f"cost {ratio.mean:.2f} times the original's [{ratio.low:.2f}, {ratio.high:.2f}]"
+        if ratio
+        else "cost not compared"
+    )
+    noise = (
+        f" (the original disagrees with itself on {verdict.base_disagreement:.0%})"
+        if verdict.base_disagreement is not None
+        else ""
+    )
+    more = (
+        f" {verdict.n_more_tasks} more tasks would decide, if answers keep changing at this rate."
+        if verdict.n_more_tasks
+        else ""
+    )
+    return (
+        f"{verdict.kind.capitalize()}: {candidate.summary}: {cost}, {verdict.n_changed} of "
+        f"{verdict.n} answers changed{noise}, at most {100 * verdict.changed_upper:.1f} points. "
+        f"{verdict.reason}.{more}"
+    ).replace("..", ".")
+
+
+def _observed_words(chart: Map, front: Sequence[Point]) -> list[str]:
+    judged = {verdict.candidate_id for verdict in chart.verdicts}
+    n = chart.search.n_compared
+    return [
+        f"Observed, best of {n}: {one.summary}: {_percent(_saving(chart, one.candidate_id))} "
+        f"cheaper, {one.answers_changed.mean:.0%} of answers changed on {one.answers_changed.n} "
+        f"search tasks."
+        for one in front
+        if one.candidate_id not in judged
+        and one.candidate_id != chart.baseline_id
+        and one.answers_changed is not None
+    ]
+
+
+def _finding_words(story: Story) -> list[str]:
+    n = story.n_diagnosed_trials
+    if not n or not story.findings:
+        return ["The detectors found no waste and no loss they could price."]
+    lines = []
+    for finding in story.findings[:5]:
+        price = ""
+        if finding.wasted_nanos:
+            per_1000 = 1000 * finding.wasted_usd / n
+            share = finding.wasted_usd / story.diagnosed_usd if story.diagnosed_usd else 0.0
+            price = f" ({format_usd(per_1000)} per 1,000 tasks, {share:.0%} of the spend)"
+        lost = f" It lost {finding.lost_success:.0%} of trials." if finding.lost_success else ""
+        lines.append(f"Found: {finding.pattern}{price}. {finding.advice}.{lost}".replace("..", "."))
+    return lines
+
+
+def _vain_words(chart: Map, story: Story) -> list[str]:
+    tried = [
+        candidate
+        for candidate in chart.known.values()
+        if candidate.patch is not None and candidate.candidate_id not in chart.search.ids
+    ]
+    lines = [f"Tried in vain: {candidate.summary}." for candidate in tried[:5]]
+    if story.refusals:
+        first = story.refusals[0]
+        lines.append(
+            f"{len(story.refusals)} patches were refused before they cost anything (the first: "
+            f"{first.patch.summary}: {first.reason})."
+        )
+    return lines
+
+
+def _trust_words(story: Story) -> list[str]:
+    if story.referee_trusted:
+        return [f"The referee is trusted: {story.referee_reason}."]
+    return [
+        f"The referee is not trusted ({story.referee_reason.rstrip('.')}), so this run claims "
+        f"cost and agreement only."
+    ]
+
+
+def _money_words(chart: Map, story: Story) -> str:
+    spend = story.spend
+    total = spend.improver_usd + spend.target_usd
+    line = (
+        f"Spent {format_usd(spend.target_usd)} on measuring and {format_usd(spend.improver_usd)} "
+        f"on thinking at list prices; {format_usd(spend.paid_usd)} will be billed."
+    )
+    safe = _safe(chart, [v.candidate_id for v in chart.verdicts if v.kind == "accept"])
+    if safe is None or safe == chart.baseline_id:
+        return line
+    joint = chart.law_of(safe)
+    saved = joint.place(chart.baseline_id).cost_usd - joint.place(safe).cost_usd
+    if saved <= 0:
+        return line
+    return f"{line} It has paid for itself after {total / saved:,.0f} tasks."

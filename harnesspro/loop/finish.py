@@ -1,0 +1,162 @@
+"""After the last round, once: confirm the picks, write the verdicts, open the vault, keep what won."""
+
+from __future__ import annotations
+
+from harnesspro.core.confirm import Pick, freeze_picks, judge
+from harnesspro.core.front import front_ids
+from harnesspro.core.hashing import content_hash, content_id
+from harnesspro.core.ports import ArchiveEntry, GradeRequest, Opening
+from harnesspro.core.records import Estimate, Verdict
+from harnesspro.core.report import Map
+from harnesspro.core.stats import exact_share
+from harnesspro.loop import scan
+from harnesspro.loop.bench import Bench
+from harnesspro.loop.live import complexity, lineage, search_law
+from harnesspro.stages.evaluate import jobs_for
+from harnesspro.stages.score import own_disagreement
+
+CONFIRM_DRAW = "confirm/0"
+
+
+def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
+    """The picks, their order and claims, frozen on record before confirm opens."""
+    kept = bench.ports.ledger.get("picks", "frozen")
+    if kept is None:
+        joint = search_law(bench, scan.table(bench, "search"))
+        if joint is None:
+            return ()
+        ids = front_ids(joint, complexity=complexity(bench))
+        picks = freeze_picks(
+            joint,
+            candidate_ids=[key for key in joint.ids if key != joint.baseline_id],
+            front=ids,
+            max_picks=bench.config.max_picks,
+        )
+        kept = [
+            {"candidate_id": pick.candidate_id, "claim": pick.claim, "why": pick.why}
+            for pick in picks
+        ]
+        bench.ports.ledger.put("picks", "frozen", kept)
+    return tuple(Pick(**value) for value in kept)
+
+
+def confirm(bench: Bench) -> tuple[Verdict, ...]:
+    """Fresh draws of the initial harness and the picks on the confirm tasks, judged once.
+
+    Raises:
+        Cut: time, money or the user ended it; no verdict is written then.
+    """
+    kept = bench.ports.ledger.get("verdicts", "final")
+    if kept is not None:
+        return tuple(Verdict.model_validate(value) for value in kept)
+    picks = frozen_picks(bench)
+    if not picks or not bench.confirm:
+        return ()
+    bench.ports.events.emit("phase", name="confirm", round=None, n_rounds=None)
+    harnesses = [bench.base, *(bench.harness(pick.candidate_id) for pick in picks)]
+    bench.run(jobs_for(harnesses, bench.confirm, draws=(CONFIRM_DRAW,), models=bench.config.models))
+    verdicts = judge(
+        picks,
+        scan.table(bench, "confirm"),
+        bench.base.harness_id,
+        eps=bench.config.margin,
+        referee=bench.referee,
+        base_disagreement=base_disagreement(bench),
+        cap_usd=bench.base.manifest.limits.usd,
+    )
+    bench.ports.ledger.put(
+        "verdicts", "final", [verdict.model_dump(mode="json") for verdict in verdicts]
+    )
+    for verdict in verdicts:
+        bench.ports.events.emit(
+            "verdict", id=verdict.candidate_id, kind=verdict.kind, reason=verdict.reason
+        )
+    return verdicts
+
+
+def base_disagreement(bench: Bench) -> float | None:
+    """Share of search tasks on which two draws of the initial harness differ."""
+    own = [t for t in scan.trials_of(bench, "search") if t.harness_id == bench.base.harness_id]
+    return own_disagreement(own, bench.base.manifest.answer).share
+
+
+def open_vault(bench: Bench, phase: str) -> tuple[Opening | None, dict[str, Estimate]]:
+    """The one opening: grades of the stored answers, as accuracy by harness id.
+
+    Once the grades are on record they are read from there and the vault stays shut.
+    """
+    kept = bench.ports.ledger.get("opening", phase)
+    trials = [
+        trial for trial in scan.trials_of(bench, phase) if trial.draw in {CONFIRM_DRAW, "search/0"}
+    ]
+    if kept is None:
+        if bench.ports.grader is None or not trials:
+            return None, {}
+        bench.ports.events.emit("phase", name="open vault", round=None, n_rounds=None)
+        requests = [
+            GradeRequest(
+                digest=content_hash(trial.trial_id, trial.answer),
+                task_id=trial.task_id,
+                answer=trial.answer,
+            )
+            for trial in trials
+        ]
+        opened = bench.ports.grader.open_sealed(requests)
+        kept = opened.model_dump(mode="json")
+        bench.ports.ledger.put("opening", phase, kept)
+    opening = Opening.model_validate(kept)
+    grades = {reply.digest: reply.grade for reply in opening.replies}
+    counts: dict[str, list[bool]] = {}
+    for trial in trials:
+        grade = grades.get(content_hash(trial.trial_id, trial.answer), "no_gold")
+        if grade != "no_gold":
+            counts.setdefault(trial.harness_id, []).append(grade == "right")
+    return opening, {key: exact_share(sum(right), len(right)) for key, right in counts.items()}
+
+
+# --- memory ------------------------------------------------------------------------------------
+
+
+def archive_front(bench: Bench, chart: Map, candidate_ids: tuple[str, ...]) -> None:
+    """Front points become entries, stamped with how they were measured; S0 results never do."""
+    if bench.header.isolation == "S0":
+        return
+    for candidate_id in candidate_ids:
+        if candidate_id == bench.base.harness_id:
+            continue
+        harness = bench.harness(candidate_id)
+        bench.ports.archive.add(_entry(bench, chart, candidate_id), harness.files)
+
+
+def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
+    line = lineage(dict(chart.known), candidate_id)
+    joint = chart.law_of(candidate_id)
+    base = joint.place(bench.base.harness_id).cost_usd
+    seen = joint.counts[joint.at(candidate_id)]
+    verdict = chart.verdict(candidate_id)
+    found, _, _ = scan.findings(bench, bench.base.harness_id)
+    summary = "; ".join(candidate.summary for candidate in line)
+    ratio = joint.place(candidate_id).cost_usd / base if base else 1.0
+    return ArchiveEntry(
+        entry_id=content_id("a", bench.run_id, candidate_id),
+        name=bench.base.manifest.name,
+        harness_id=candidate_id,
+        base_harness_id=bench.base.harness_id,
+        answer_kind=bench.base.manifest.answer.kind,
+        models=bench.config.models,
+        stamp="confirmed" if verdict is not None and verdict.kind == "accept" else "observed",
+        isolation=bench.header.isolation,
+        summary=summary,
+        edits_json="["
+        + ",".join(candidate.patch.model_dump_json() for candidate in line if candidate.patch)
+        + "]",
+        knobs=bench.harness(candidate_id).knob_values,
+        cost_ratio=ratio,
+        answers_changed=seen.changed / seen.n if seen.n else None,
+        patterns=tuple(finding.pattern for finding in found),
+        search_task_keys=tuple(task.content_key for task in bench.search),
+        price_table_hash=content_hash([p.model_dump(mode="json") for p in bench.header.prices]),
+        run_id=bench.run_id,
+        created_at=bench.header.created_at,
+        lesson=f"{summary}: cost x{ratio:.2f}, {seen.changed} of {seen.n} answers changed",
+    )

@@ -1,0 +1,143 @@
+"""Who is alive: the observed front over everything measured on all search tasks, and its history."""
+
+from __future__ import annotations
+
+from harnesspro.core.front import JointLaw, front_ids, law
+from harnesspro.core.hashing import seed_from
+from harnesspro.core.records import Candidate
+from harnesspro.core.table import Table, restrict
+from harnesspro.loop import scan
+from harnesspro.loop.bench import Bench
+from harnesspro.proposers.question import Tried
+
+
+def survivors(bench: Bench) -> tuple[str, ...]:
+    """The initial harness and every candidate that no race dropped, in the order made."""
+    dropped = {
+        candidate_id
+        for _, value in bench.ports.ledger.all("race")
+        for candidate_id in value["dropped"]
+    }
+    raced = {
+        candidate_id
+        for _, value in bench.ports.ledger.all("race")
+        for candidate_id in (*value["promoted"], *value["open"])
+    }
+    base = bench.base.harness_id
+    return tuple(
+        candidate_id
+        for candidate_id in scan.candidates(bench)
+        if candidate_id == base or candidate_id in raced - dropped
+    )
+
+
+def search_law(bench: Bench, table: Table) -> JointLaw | None:
+    """The joint law of the survivors on the search tasks; None before the first trial.
+
+    Every candidate that was ever raced counts as compared.
+    """
+    task_ids = [task.task_id for task in bench.search]
+    part = restrict(table, candidate_ids=survivors(bench), task_ids=task_ids)
+    if not part.get(bench.base.harness_id):
+        return None
+    n_raced = len([key for key in table if key != bench.base.harness_id])
+    return law(
+        part,
+        bench.base.harness_id,
+        seed=seed_from(bench.config.seed, "front"),
+        trusted=bench.referee.trusted,
+        n_compared=max(1, n_raced),
+    )
+
+
+def complexity(bench: Bench) -> dict[str, int]:
+    """Candidate -> how many edits and knobs lie between it and the initial harness."""
+    found: dict[str, int] = {}
+    for candidate_id, candidate in scan.candidates(bench).items():
+        own = 0
+        if candidate.patch is not None:
+            own = len(candidate.patch.edits) + len(candidate.patch.knobs)
+        found[candidate_id] = own + found.get(candidate.parent_id or "", 0)
+    return found
+
+
+def live_ids(bench: Bench) -> tuple[str, ...]:
+    """The observed front, cheapest first."""
+    joint = search_law(bench, scan.table(bench, "search"))
+    if joint is None:
+        return (bench.base.harness_id,)
+    ids = front_ids(joint, complexity=complexity(bench))
+    base = joint.place(bench.base.harness_id).cost_usd
+    cheapest = min(joint.place(candidate_id).cost_usd for candidate_id in ids)
+    bench.ports.events.emit(
+        "front", size=len(ids), best_saving=1 - cheapest / base if base else 0.0
+    )
+    return ids
+
+
+def tried(bench: Bench) -> tuple[Tried, ...]:
+    """Every variant on record with its measured effect, in the order made."""
+    table = scan.table(bench, "search")
+    known = scan.candidates(bench)
+    joint = search_law(bench, table)
+    status = _statuses(bench)
+    base_id = bench.base.harness_id
+    history = []
+    for candidate_id, candidate in known.items():
+        measured = joint is not None and candidate_id in joint.ids
+        place = joint.place(candidate_id) if joint is not None and measured else None
+        base = joint.place(base_id) if joint is not None else None
+        changed = None
+        if joint is not None and measured:
+            seen = joint.counts[joint.at(candidate_id)]
+            changed = seen.changed / seen.n if seen.n else None
+        history.append(
+            Tried(
+                knob_values=bench.harness(candidate_id).knob_values,
+                patch_id=candidate.patch.patch_id if candidate.patch else "",
+                summary=candidate.summary,
+                proposer=candidate.proposer,
+                score=place.score if place else None,
+                cost_ratio=place.cost_usd / base.cost_usd
+                if place and base and base.cost_usd
+                else None,
+                changed=changed,
+                status=status.get(candidate_id, "baseline" if candidate_id == base_id else "open"),
+            )
+        )
+    return (*history, *_refused(bench))
+
+
+def _statuses(bench: Bench) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for _, value in bench.ports.ledger.all("race"):
+        found |= dict.fromkeys(value["promoted"], "promoted")
+        found |= dict.fromkeys(value["open"], "open")
+        found |= dict.fromkeys(value["dropped"], "dropped")
+    return found
+
+
+def _refused(bench: Bench) -> tuple[Tried, ...]:
+    return tuple(
+        Tried(
+            knob_values={},
+            patch_id=refusal.patch.patch_id,
+            summary=refusal.patch.summary,
+            proposer=refusal.patch.proposer,
+            score=None,
+            cost_ratio=None,
+            changed=None,
+            status="refused",
+        )
+        for refusal in scan.refusals(bench)
+    )
+
+
+def lineage(known: dict[str, Candidate], candidate_id: str) -> tuple[Candidate, ...]:
+    """The candidates from the initial harness (left out) to this one, oldest first."""
+    line: list[Candidate] = []
+    here: str | None = candidate_id
+    while here is not None and here in known and known[here].patch is not None:
+        line.append(known[here])
+        here = known[here].parent_id
+    return tuple(reversed(line))

@@ -1,0 +1,308 @@
+"""One sitting of a run, from wherever it stands to its document and exit code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+from pydantic import JsonValue
+
+from harnesspro.core.decide import RunRound, Stop, decide
+from harnesspro.core.errors import IntegrityError
+from harnesspro.core.front import JointLaw, estimates, law
+from harnesspro.core.hashing import seed_from
+from harnesspro.core.ports import Opening
+from harnesspro.core.records import (
+    Estimate,
+    Levels,
+    RefereeReport,
+    RunDocument,
+    StopReason,
+    Verdict,
+)
+from harnesspro.core.report import Map, Story, beats, front_points, named_picks, point, words
+from harnesspro.core.stats import power_of
+from harnesspro.core.table import restrict
+from harnesspro.loop import finish, scan
+from harnesspro.loop.bench import Bench
+from harnesspro.loop.live import complexity, search_law
+from harnesspro.loop.round import run_round
+from harnesspro.stages.diagnose import diagnose, trajectories_of
+from harnesspro.stages.evaluate import Cut, jobs_for
+from harnesspro.stages.score import own_disagreement
+
+EXIT_BETTER, EXIT_BUDGET, EXIT_NOTHING, EXIT_INTERRUPTED = 0, 4, 5, 130
+
+
+def sit(bench: Bench) -> int:
+    """Run to the end or to a Cut; write the document either way; the exit code."""
+    bench.ports.events.emit(
+        "run.started",
+        harness=bench.header.harness_name,
+        tasks=bench.config.tasks_ref,
+        n_search=len(bench.search),
+        n_confirm=len(bench.confirm),
+        cap_usd=bench.config.budget_usd,
+        plan_trials=planned_trials(bench),
+    )
+    work = {"improve": _improve, "eval": _evaluate, "diagnose": _diagnose}[bench.config.verb]
+    try:
+        return work(bench)
+    finally:
+        n = len(bench.ports.ledger.all("sitting"))
+        elapsed = bench.ports.clock.now() - bench.started_at
+        # The ledger's writer may be what ended the sitting.
+        with suppress(OSError):
+            bench.ports.ledger.put("sitting", f"{n:03d}", {"elapsed_s": elapsed})
+
+
+def planned_trials(bench: Bench) -> int:
+    """Trials still expected, by the run's own plan."""
+    if bench.config.verb != "improve":
+        return len(bench.search) * bench.config.n_repeats
+    return bench.plan.high
+
+
+# --- improve -----------------------------------------------------------------------------------
+
+
+def _improve(bench: Bench) -> int:
+    stop, verdicts = _search(bench)
+    if not scan.table(bench, "search").get(bench.base.harness_id):
+        bench.ports.events.emit("run.stopped", reason=stop.reason)
+        return EXIT_INTERRUPTED if stop.reason == "interrupted" else EXIT_BUDGET
+    opening: Opening | None = None
+    accuracy: dict[str, Estimate] = {}
+    if verdicts is not None and bench.config.open_gold:
+        opening, accuracy = finish.open_vault(bench, "confirm")
+    chart = chart_of(bench, verdicts or (), accuracy)
+    document = document_of(bench, chart, stop=stop, opening=opening)
+    finish.archive_front(bench, chart, tuple(one.candidate_id for one in document.front))
+    _keep_trajectories(bench)
+    bench.ports.write_report(document.model_dump(mode="json", by_alias=True))
+    bench.ports.events.emit("run.stopped", reason=stop.reason)
+    return _exit_code(chart, document, stop)
+
+
+def _search(bench: Bench) -> tuple[StopReason, tuple[Verdict, ...] | None]:
+    """Rounds until Stop, then confirm; verdicts are None where a Cut came first."""
+    try:
+        while True:
+            command = decide(scan.scan(bench))
+            if isinstance(command, Stop):
+                break
+            _one_round(bench, command)
+        verdicts = finish.confirm(bench)
+    except Cut as cut:
+        return StopReason(reason=cut.reason, detail=cut.detail), None
+    return StopReason(reason=command.reason, detail=command.detail), verdicts
+
+
+def _one_round(bench: Bench, command: RunRound) -> None:
+    run_round(bench, command)
+    spend = bench.ports.meter.spend()
+    bench.ports.events.emit(
+        "spend",
+        attributed_usd=spend.improver_usd + spend.target_usd,
+        paid_usd=spend.paid_usd,
+    )
+
+
+def _exit_code(chart: Map, document: RunDocument, stop: StopReason) -> int:
+    if stop.reason == "interrupted":
+        return EXIT_INTERRUPTED
+    if any(beats(chart, one.candidate_id) for one in document.front):
+        return EXIT_BETTER
+    return EXIT_BUDGET if stop.reason == "budget" else EXIT_NOTHING
+
+
+def chart_of(bench: Bench, verdicts: tuple[Verdict, ...], accuracy: dict[str, Estimate]) -> Map:
+    """The map the document is drawn from."""
+    search = search_law(bench, scan.table(bench, "search"))
+    if search is None:
+        raise IntegrityError(bench.run_id, "no trial of the initial harness on record")
+    return Map(
+        known=scan.candidates(bench),
+        search=search,
+        confirm=_confirm_law(bench, verdicts),
+        verdicts=verdicts,
+        accuracy=accuracy,
+        isolation=bench.header.isolation,
+        complexity=complexity(bench),
+    )
+
+
+def _confirm_law(bench: Bench, verdicts: tuple[Verdict, ...]) -> JointLaw | None:
+    """Over the initial harness and the judged picks; None where nothing was confirmed."""
+    base = bench.base.harness_id
+    part = restrict(
+        scan.table(bench, "confirm"),
+        candidate_ids=(base, *(verdict.candidate_id for verdict in verdicts)),
+        task_ids=[task.task_id for task in bench.confirm],
+    )
+    if not verdicts or not part.get(base):
+        return None
+    seed = seed_from(bench.config.seed, "confirm")
+    return law(part, base, seed=seed, trusted=bench.referee.trusted)
+
+
+def document_of(
+    bench: Bench, chart: Map, *, stop: StopReason, opening: Opening | None
+) -> RunDocument:
+    """`harnesspro/run@1`."""
+    front = front_points(chart)
+    found, spent, n_diagnosed = scan.findings(bench, bench.base.harness_id)
+    refusals = scan.refusals(bench)
+    spend = bench.ports.meter.spend()
+    story = Story(
+        harness_name=bench.header.harness_name,
+        findings=found,
+        n_diagnosed_trials=n_diagnosed,
+        diagnosed_usd=spent / 1e9,
+        refusals=refusals,
+        spend=spend,
+        stop=stop,
+        referee_reason=bench.referee.reason,
+        referee_trusted=bench.referee.trusted,
+        n_confirm=len(bench.confirm),
+        base_disagreement=finish.base_disagreement(bench),
+    )
+    measured = [key for key in chart.search.ids if key != chart.baseline_id]
+    return RunDocument(
+        run_id=bench.run_id,
+        harness=bench.config.harness_ref,
+        harness_name=bench.header.harness_name,
+        models=bench.config.models,
+        baseline=point(chart, chart.baseline_id),
+        front=front,
+        candidates=tuple(point(chart, key) for key in measured),
+        picks=named_picks(chart, front),
+        verdicts=chart.verdicts,
+        findings=found,
+        n_diagnosed_trials=n_diagnosed,
+        diagnosed_usd=spent / 1e9,
+        refusals=refusals,
+        spend=spend,
+        stop=stop,
+        levels=levels(bench),
+        power=power_of(n_search=len(bench.search), n_confirm=len(bench.confirm)),
+        referee=RefereeReport(
+            hash=bench.referee.referee_hash,
+            discordant_hit_rate=bench.referee.discordant_hit_rate,
+            trusted=bench.referee.trusted,
+            reason=bench.referee.reason,
+            checks=bench.referee.checks,
+        ),
+        certificate=bench.ports.certify(opening, len(chart.verdicts) + 1),
+        prices=bench.header.prices,
+        seed=bench.config.seed,
+        n_rounds=len(scan.rounds(bench)),
+        elapsed_s=bench.elapsed_s(),
+        words=words(chart, front, story),
+    )
+
+
+def levels(bench: Bench) -> Levels:
+    """How strong the walls of this sitting really are."""
+    return Levels(isolation=bench.header.isolation, firewall=bench.firewall)
+
+
+def _keep_trajectories(bench: Bench) -> None:
+    """Every trial's steps as files, for whoever reads without the ledger."""
+    for phase in ("search", "confirm"):
+        for trajectory in trajectories_of(scan.trials_of(bench, phase), bench.ports.ledger):
+            bench.ports.keep_trajectory(trajectory)
+
+
+# --- eval and diagnose -------------------------------------------------------------------------
+
+
+def _measure(bench: Bench, finished: Callable[[], dict[str, JsonValue]]) -> int:
+    """Run the initial harness on all search tasks, then write the document `finished` makes."""
+    code = EXIT_BETTER
+    bench.ports.events.emit("phase", name="measure", round=None, n_rounds=None)
+    try:
+        bench.run(
+            jobs_for(
+                [bench.base], bench.search, draws=bench.search_draws, models=bench.config.models
+            )
+        )
+    except Cut as cut:
+        code = EXIT_INTERRUPTED if cut.reason == "interrupted" else EXIT_BUDGET
+    if not scan.trials_of(bench, "search"):
+        return code
+    document = finished()
+    _keep_trajectories(bench)
+    bench.ports.write_report(document)
+    bench.ports.events.emit("run.stopped", reason="rounds" if code == EXIT_BETTER else "cut")
+    return code
+
+
+def _evaluate(bench: Bench) -> int:
+    return _measure(bench, lambda: _eval_document(bench))
+
+
+def _eval_document(bench: Bench) -> dict[str, JsonValue]:
+    trials = scan.trials_of(bench, "search")
+    joint = search_law(bench, scan.table(bench, "search"))
+    if joint is None:
+        raise IntegrityError(bench.run_id, "no trial of the initial harness on record")
+    found = estimates(joint, bench.base.harness_id)
+    opening, accuracy = None, None
+    if bench.config.open_gold:
+        opening, graded = finish.open_vault(bench, "search")
+        accuracy = graded.get(bench.base.harness_id)
+    own = own_disagreement(trials, bench.base.manifest.answer)
+    return {
+        **_head(bench, "harnesspro/eval@1"),
+        "n_tasks": len(bench.search),
+        "n_trials": len(trials),
+        "score": found.score.model_dump(mode="json"),
+        "cost_usd_per_task": found.cost_usd_per_task.model_dump(mode="json"),
+        "latency_s": found.latency_s.model_dump(mode="json"),
+        "accuracy": accuracy.model_dump(mode="json") if accuracy else None,
+        "outcomes": dict(sorted(Counter(trial.outcome for trial in trials).items())),
+        "own_disagreement": own.share,
+        "levels": levels(bench).model_dump(mode="json"),
+        "spend": bench.ports.meter.spend().model_dump(mode="json"),
+        "certificate": bench.ports.certify(opening, 1).model_dump(mode="json"),
+    }
+
+
+def _diagnose(bench: Bench) -> int:
+    return _measure(bench, lambda: _diagnosis_document(bench))
+
+
+def _diagnosis_document(bench: Bench) -> dict[str, JsonValue]:
+    trials = scan.trials_of(bench, "search")
+    found, spent = diagnose(bench.base, trials, bench.ports.ledger)
+    bench.ports.ledger.put(
+        "finding",
+        bench.base.harness_id,
+        {
+            "findings": [finding.model_dump(mode="json") for finding in found],
+            "spent_nanos": spent,
+            "n_trials": len(trials),
+        },
+    )
+    return {
+        **_head(bench, "harnesspro/diagnosis@1"),
+        "n_trials": len(trials),
+        "spend_usd": spent / 1e9,
+        "findings": [
+            finding.model_dump(mode="json") | {"wasted_usd": finding.wasted_usd}
+            for finding in found
+        ],
+        "levels": levels(bench).model_dump(mode="json"),
+    }
+
+
+def _head(bench: Bench, schema: str) -> dict[str, JsonValue]:
+    return {
+        "schema": schema,
+        "run_id": bench.run_id,
+        "harness": bench.config.harness_ref,
+        "harness_name": bench.header.harness_name,
+        "models": dict(bench.config.models),
+    }
