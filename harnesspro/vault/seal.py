@@ -78,11 +78,20 @@ def seal_file(
         TasksError: a line does not parse or cannot be sealed; nothing is written then.
         ConfigError: a folder cannot be used.
     """
-    if (public_dir / TASKS_NAME).resolve() == path.resolve():
-        raise ConfigError(
-            str(public_dir), f"the public file would replace {path}", fix="name another --out"
-        )
     return _seal(_records_of(path), _Plan(name, answer_kind, scheme, public_dir, vault_dir))
+
+
+def likely_kind(path: Path) -> str:
+    """The answer kind that the right answers in a file look like; `text` where it has none.
+
+    Raises:
+        TasksError: a line does not parse.
+    """
+    golds = [gold for _, record in _records_of(path) if (gold := record.get("gold")) is not None]
+    if all(isinstance(gold, str) for gold in golds):
+        return "text"
+    numbers = all(isinstance(gold, int | float) and not isinstance(gold, bool) for gold in golds)
+    return "number" if numbers else "json"
 
 
 def seal_records(
@@ -108,7 +117,7 @@ def seal_records(
 def _seal(placed: Iterable[tuple[str, Mapping[str, Any]]], plan: _Plan) -> SealReceipt:
     check_name(plan.name)
     check_scheme(plan.scheme, plan.answer_kind, graded=False)
-    _check_places(plan.public_dir, plan.vault_dir)
+    _check_places(plan.name, plan.public_dir, plan.vault_dir)
     pairs = [_split(record, plan, where=where) for where, record in placed]
     if not pairs:
         raise TasksError(plan.name, "no tasks", expected='lines like {"input": ..., "gold": ...}')
@@ -254,7 +263,8 @@ def _kept_split_key(public_dir: Path, name: str) -> str | None:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _check_places(public_dir: Path, vault_dir: Path) -> None:
+def _check_places(name: str, public_dir: Path, vault_dir: Path) -> None:
+    _check_replaceable(name, public_dir)
     public, vault = public_dir.resolve(), vault_dir.resolve()
     if public.is_relative_to(vault) or vault.is_relative_to(public):
         raise ConfigError(
@@ -270,6 +280,18 @@ def _check_places(public_dir: Path, vault_dir: Path) -> None:
             expected="a folder that no run reads",
             fix="name another --to",
         )
+
+
+def _check_replaceable(name: str, public_dir: Path) -> None:
+    """Only an earlier seal of the same name may be replaced."""
+    seal = read_seal(public_dir)
+    if seal is None and (public_dir / TASKS_NAME).exists():
+        found = f"holds a {TASKS_NAME} that was not sealed here"
+    elif seal is not None and seal.name != name:
+        found = f"holds the sealed task set {seal.name}"
+    else:
+        return
+    raise ConfigError(str(public_dir), found, expected="a new folder", fix="name another --out")
 
 
 def _write(

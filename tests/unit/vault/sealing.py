@@ -17,11 +17,17 @@ def record(index: int = 0, **fields) -> dict[str, Any]:
     return {"input": {"question": f"q{index}"}, "gold": f"{GOLD}-{index}", **fields}
 
 
-def sealed(tmp_path: Path, records: list[dict[str, Any]] | None = None, **changes) -> SealReceipt:
+def sealed(
+    tmp_path: Path,
+    records: list[dict[str, Any]] | None = None,
+    *,
+    public: str = "public",
+    **changes: str,
+) -> SealReceipt:
     plan = {"name": "demo", "answer_kind": "text", "scheme": "exact"} | changes
     return seal_records(
         [record(index) for index in range(5)] if records is None else records,
-        public_dir=tmp_path / "public",
+        public_dir=tmp_path / public,
         vault_dir=tmp_path / "vault",
         **plan,
     )
@@ -40,7 +46,7 @@ def question(task: Task) -> str:
     return str(task.input["question"])
 
 
-def split_key(tmp_path: Path) -> str:
-    seal = read_seal(tmp_path / "public")
+def split_key(tmp_path: Path, public: str = "public") -> str:
+    seal = read_seal(tmp_path / public)
     assert seal is not None
     return seal.split_key

@@ -12,7 +12,7 @@ from harnesspro.formats.tasksets import task_set
 from harnesspro.vault.grader import check_vault
 from harnesspro.vault.log import VaultLog, openings
 from harnesspro.vault.records import merkle_root, vault_record, verified_records
-from harnesspro.vault.seal import seal_file
+from harnesspro.vault.seal import likely_kind, seal_file
 from tests.unit.vault.sealing import (
     GOLD,
     gold_path,
@@ -128,16 +128,15 @@ def test_sealing_the_same_name_again_keeps_the_split_key_and_gives_new_ids(tmp_p
 
 def test_another_name_has_another_split_key(tmp_path):
     sealed(tmp_path)
-    first = split_key(tmp_path)
-    sealed(tmp_path, name="other")
-    assert split_key(tmp_path) != first
+    sealed(tmp_path, name="other", public="other")
+    assert split_key(tmp_path, "other") != split_key(tmp_path)
 
 
 def test_openings_follow_the_same_tasks_through_a_second_seal(tmp_path):
     first = sealed(tmp_path)
     VaultLog(Path(first.vault_path)).append_opening(run="r1")
-    again = sealed(tmp_path, name="renamed")
-    other = sealed(tmp_path, [record(99)], name="other")
+    again = sealed(tmp_path, name="renamed", public="renamed")
+    other = sealed(tmp_path, [record(99)], name="other", public="other")
     counts = [openings(VaultLog(Path(r.vault_path)).entries()) for r in (first, again, other)]
     assert counts == [1, 1, 0]
 
@@ -249,9 +248,32 @@ def test_a_bad_line_is_named(tmp_path, line):
 
 def test_the_original_is_never_overwritten(tmp_path):
     path = write_lines(tmp_path / "tasks.jsonl", json.dumps(record(0)))
-    with pytest.raises(ConfigError, match="would replace"):
+    with pytest.raises(ConfigError, match="not sealed here"):
         seal_lines(path, tmp_path, tmp_path.parent / "vault")
     assert GOLD in path.read_text()
+
+
+def test_another_task_set_is_never_overwritten(tmp_path):
+    before = Path(sealed(tmp_path).tasks_path).read_text()
+    with pytest.raises(ConfigError, match="holds the sealed task set demo"):
+        sealed(tmp_path, name="other")
+    assert (tmp_path / "public" / "tasks.jsonl").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("golds", "kind"),
+    [
+        (["a", "b"], "text"),
+        ([1, 2.5], "number"),
+        ([1, "b"], "json"),
+        ([True], "json"),
+        ([{"a": 1}], "json"),
+        ([None], "text"),
+    ],
+)
+def test_the_kind_is_read_from_the_gold(tmp_path, golds, kind):
+    lines = [json.dumps({"input": "q", "gold": gold}) for gold in golds]
+    assert likely_kind(write_lines(tmp_path / "mine.jsonl", *lines)) == kind
 
 
 @pytest.mark.parametrize(
