@@ -1,5 +1,5 @@
 """`python -m harnesspro`."""
 
-from harnesspro.cli import main
+from harnesspro.cli.app import main
 
 main()

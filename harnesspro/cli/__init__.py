@@ -1,5 +1,1 @@
 """The command line: one Typer app, a file per family of verbs, nothing heavy imported at start."""
-
-from harnesspro.cli.app import main
-
-__all__ = ["main"]

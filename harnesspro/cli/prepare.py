@@ -121,7 +121,12 @@ def price_of(model: str) -> Price:
     from harnesspro.providers.registry import provider_for
 
     provider = provider_for(model, server_urls={})
-    provider.check(model)
+    if model.startswith("local/"):
+        from harnesspro.providers.model_server import model_file
+
+        model_file(model)  # its server is started with the run
+    else:
+        provider.check(model)
     price = provider.price(model)
     if price is None:
         raise ModelUnknown(

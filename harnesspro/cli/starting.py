@@ -193,10 +193,9 @@ def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> A
 
 
 def _readable() -> list[str]:
-    """What the orchestrator needs to see: interpreter, libraries, the program, its shipped content."""
-    from harnesspro.formats.content import content_root
-
-    package = Path(harnesspro.__file__).resolve().parent
+    """What the orchestrator needs to see: interpreter, libraries, the program with its content."""
+    # The importer lists the folder a package stands in: site-packages, or the checkout.
+    beside_package = Path(harnesspro.__file__).resolve().parent.parent
     places = [
         "/usr",
         "/lib",
@@ -207,8 +206,7 @@ def _readable() -> list[str]:
         "/dev",
         sys.prefix,
         sys.base_prefix,
-        str(package),
-        *(str(content_root() / name) for name in ("agents", "harnesses", "archive")),
+        str(beside_package),
         *(entry for entry in sys.path if entry.endswith("-packages")),
     ]
     return [place for place in dict.fromkeys(places) if os.path.exists(place)]

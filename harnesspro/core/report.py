@@ -90,9 +90,14 @@ def _stamp(chart: Map, candidate_id: str) -> Stamp:
 
 
 def front_points(chart: Map) -> tuple[Point, ...]:
-    """The observed front without rejected picks, cheapest first; never empty."""
+    """The observed front without rejected picks, and every accepted one; cheapest first.
+
+    An accepted pick stands on it whatever the race saw: a cheaper point that nobody could judge
+    does not beat it. Never empty.
+    """
     ids = front_ids(chart.search, complexity=chart.complexity)
-    kept = [candidate_id for candidate_id in ids if not _rejected(chart, candidate_id)]
+    accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
+    kept = [key for key in dict.fromkeys((*ids, *accepted)) if not _rejected(chart, key)]
     points = [point(chart, candidate_id) for candidate_id in kept or [chart.baseline_id]]
     return tuple(sorted(points, key=lambda one: one.cost_usd_per_task.mean))
 

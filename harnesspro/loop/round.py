@@ -68,7 +68,7 @@ def _graph(bench: Bench) -> Iterator[Any]:
 
     line = _RoundLine(bench)
 
-    def branches(state: RoundState) -> list[Send]:
+    def branches(state: RoundState) -> list[Any]:
         index = state["index"]
         return [
             Send("propose", {"index": index, "parent_id": parent_id})
