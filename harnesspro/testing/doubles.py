@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError
 from harnesspro.core.hashing import canonical_json
@@ -16,10 +16,12 @@ from harnesspro.core.ports import (
     CallEnd,
     ChatReply,
     ChatRequest,
+    Dropped,
     Grant,
     PlannedCall,
     PurseName,
     RecordedCall,
+    ReplyT,
 )
 from harnesspro.core.records import Price, Spend, Step, Usage
 
@@ -191,6 +193,35 @@ class NullSink:
 
     def emit(self, event: str, **fields: JsonValue) -> None:
         return None
+
+
+class ScriptedImprover:
+    """An `Improver` that answers from a list, in order, and keeps what it was asked.
+
+    A mapping is validated as the reply asked for, and dropped where it does not fit. Asked once too
+    often, it fails and names the question.
+    """
+
+    def __init__(self, script: Sequence[BaseModel | Mapping[str, Any] | Dropped]) -> None:
+        self.script = list(script)
+        self.asked: list[tuple[str, BaseModel, str]] = []
+
+    def ask(
+        self, agent: str, question: BaseModel, reply: type[ReplyT], *, key: str
+    ) -> ReplyT | Dropped:
+        self.asked.append((agent, question, key))
+        if len(self.asked) > len(self.script):
+            raise AssertionError(
+                f"question {len(self.asked)} to {agent} ({key}) is beyond the script of "
+                f"{len(self.script)}"
+            )
+        line = self.script[len(self.asked) - 1]
+        if isinstance(line, Dropped):
+            return line
+        try:
+            return reply.model_validate(line.model_dump() if isinstance(line, BaseModel) else line)
+        except ValidationError as error:
+            return Dropped(agent=agent, reason=str(error.errors()[0]["msg"]))
 
 
 def reply_of(text: str, request: ChatRequest) -> ChatReply:
