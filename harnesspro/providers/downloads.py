@@ -30,6 +30,7 @@ from harnesspro.core.errors import (
     ProviderError,
 )
 from harnesspro.core.records import Price
+from harnesspro.formats.paths import cache_dir
 
 Say = Callable[[str], None]
 WheelOf = Callable[[str, Path], Path]
@@ -113,8 +114,7 @@ CATALOGUE = {
 
 def models_folder() -> Path:
     """`$XDG_CACHE_HOME/harnesspro/models`, by default below `~/.cache`."""
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser() / "harnesspro" / "models"
+    return cache_dir() / "models"
 
 
 def local_model(name: str) -> LocalModel:
