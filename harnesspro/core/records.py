@@ -382,6 +382,8 @@ class Referee(Record):
     weights: dict[str, float]
     panel: tuple[str, ...] = ()
     discordant_hit_rate: Estimate | None = None
+    tilt_upper: float | None = None
+    """Upper bound of how much more often it errs for a change than against it."""
     trusted: bool = False
     reason: str = ""
 

@@ -1,0 +1,248 @@
+"""The frozen judge of answers: admitted checks, their weights, and what it says of a cluster.
+
+A candidate's own answers have no vote. What the referee gives is merit, in its own units; it is not
+accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harnesspro.core.answers import NO_ANSWER
+from harnesspro.core.records import Check, Estimate, Referee
+from harnesspro.core.table import Answered
+
+Passed = Mapping[str, bool]
+"""check_id -> whether the answer passed."""
+
+FLOOR = 0.05
+"""What a cluster keeps though it has no vote or passes nothing."""
+NULL_MASS = 0.05
+"""The chance left for "no answer seen is right"."""
+TRUSTED_HIT_RATE, TRUSTED_PAIRS = 0.75, 100
+EASIER_PROBES = 0.10
+"""Discount on the hit rate: probes are easier than tasks."""
+LEAST_TILT = 0.10
+
+_PRIOR_VALID, _PRIOR_INVALID = 7.0, 3.0
+_PROBE_WORTH = 0.25
+"""Probes are easier than tasks: four of them count as one."""
+_OWNER_VALIDITY = 0.95
+"""The owner's own checks, where nothing was measured."""
+
+
+def freeze(
+    checks: Sequence[Check],
+    panel: tuple[str, ...] = (),
+    *,
+    discordant_hit_rate: Estimate | None = None,
+    tilt_upper: float | None = None,
+) -> Referee:
+    """The referee of the admitted checks. `panel` names independent models or harnesses.
+
+    Weight of a family: max(0, logit(validity)) x discrimination, spread evenly over its checks.
+    Trusted iff the lower bound of the hit rate on at least 100 discordant probe pairs is >= 0.75.
+    """
+    admitted = tuple(check for check in checks if check.admitted)
+    families: dict[str, list[Check]] = {}
+    for check in admitted:
+        families.setdefault(check.family, []).append(check)
+    weights = {
+        check.check_id: family_weight(members) / len(members)
+        for members in families.values()
+        for check in members
+    }
+    trusted = is_trusted(discordant_hit_rate)
+    return Referee(
+        checks=admitted,
+        weights=weights,
+        panel=panel,
+        discordant_hit_rate=discordant_hit_rate,
+        tilt_upper=tilt_upper,
+        trusted=trusted,
+        reason=_reason(admitted, panel, discordant_hit_rate, trusted=trusted),
+    )
+
+
+def is_trusted(hit_rate: Estimate | None) -> bool:
+    """Whether a hit rate on discordant probe pairs is good enough to carry a claim."""
+    return hit_rate is not None and hit_rate.n >= TRUSTED_PAIRS and hit_rate.low >= TRUSTED_HIT_RATE
+
+
+def family_weight(checks: Sequence[Check]) -> float:
+    """max(0, logit(r)) x d of one family of checks."""
+    r = _validity(checks)
+    kills = [1.0 if check.kill_rate is None else check.kill_rate for check in checks]
+    return max(0.0, math.log(r / (1 - r))) * sum(kills) / len(kills)
+
+
+def _validity(checks: Sequence[Check]) -> float:
+    """Posterior mean of the chance that a family's word is right, prior Beta(7, 3).
+
+    Its checks were measured on the same probes, which count once.
+    """
+    measured = [check.false_reject_rate for check in checks if check.false_reject_rate is not None]
+    if not measured and all(check.writer == "user" for check in checks):
+        return _OWNER_VALIDITY
+    worth = _PROBE_WORTH / max(1, len(measured))
+    n = worth * sum(rate.n for rate in measured)
+    valid = worth * sum(rate.n * (1 - rate.mean) for rate in measured)
+    return (_PRIOR_VALID + valid) / (_PRIOR_VALID + _PRIOR_INVALID + n)
+
+
+def _reason(
+    checks: Sequence[Check], panel: Sequence[str], hit_rate: Estimate | None, *, trusted: bool
+) -> str:
+    if trusted:
+        return "it was right often enough on pairs of answers whose truth is known"
+    if not checks and not panel:
+        return "no check was admitted and no independent model votes, so it can say nothing"
+    if hit_rate is None:
+        votes = "" if panel else "no independent model votes, and "
+        return f"{votes}how often it is right where two answers differ has not been measured"
+    return (
+        f"it was right on {hit_rate.mean:.0%} of {hit_rate.n} pairs of differing answers "
+        f"(at least {hit_rate.low:.0%}); {TRUSTED_HIT_RATE:.0%} on {TRUSTED_PAIRS} are asked for"
+    )
+
+
+def merit(referee: Referee, passed: Passed | None) -> float:
+    """Weighted share of the checks an answer passed; 0 where there is no answer (None).
+
+    1 where the referee has no check that carries weight: it is silent, not against.
+    """
+    if passed is None:
+        return 0.0
+    total = sum(weight for key, weight in referee.weights.items() if key in passed)
+    if total <= 0:
+        return 1.0
+    won = sum(weight for key, weight in referee.weights.items() if passed.get(key, False))
+    return won / total
+
+
+def merits(
+    referee: Referee,
+    passed: Mapping[str, Passed | None],
+    *,
+    votes: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """What each cluster of one task is worth: cluster -> merit in [0, 1], summing below 1.
+
+    s_c = (n_c + e)(x_c + e) / (sum over clusters + null mass) with x_c the share of checks passed
+    and n_c the panel's share of votes (1 for all where there is no panel). Where the checks say the
+    same of every cluster they are silent: x_c = 1 for all. No answer is worth 0.
+    """
+    x = {key: merit(referee, row) for key, row in passed.items() if row is not None}
+    if len(set(x.values())) == 1 and _unanimous(next(iter(x.values()))):
+        x = dict.fromkeys(x, 1.0)
+    mass = {
+        key: ((1.0 if votes is None else votes.get(key, 0.0)) + FLOOR) * (share + FLOOR)
+        for key, share in x.items()
+    }
+    total = sum(mass.values()) + NULL_MASS
+    return {key: mass[key] / total if key in mass else 0.0 for key in passed}
+
+
+def _unanimous(share: float) -> bool:
+    return share in (0.0, 1.0)
+
+
+def judge_answers(
+    referee: Referee,
+    answers: Mapping[str, Mapping[str, Answered]],
+    passed: Mapping[tuple[str, str], Passed],
+) -> dict[str, dict[str, float]]:
+    """task_id -> cluster -> merit over all the clusters these answers make.
+
+    `passed` holds (task_id, cluster) for every cluster that is an answer.
+    """
+    clusters: dict[str, set[str]] = {}
+    for by_task in answers.values():
+        for task_id, found in by_task.items():
+            clusters.setdefault(task_id, set()).add(found.cluster)
+    return {
+        task_id: merits(
+            referee,
+            {key: None if key == NO_ANSWER else passed[task_id, key] for key in sorted(keys)},
+        )
+        for task_id, keys in sorted(clusters.items())
+    }
+
+
+# --- what a trusted referee may claim ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Tasks, answers changed among them, and which way the referee saw the change; ties neither."""
+
+    n: int
+    changed: int
+    worse: int
+    better: int
+
+
+def p_loss_within(referee: Referee, votes: Votes, *, eps: float) -> float:
+    """P-value against "it loses more than eps"; 1 where the referee must stay silent.
+
+    Tango's test of the surplus of worse verdicts against d0 = eps * J - t * c / n, with
+    J = 2 (h_low - 0.10) - 1: what a loss of eps would show at least, given how often the referee
+    errs and how much it leans towards change.
+    """
+    from scipy.special import ndtr
+
+    if referee.discordant_hit_rate is None or not (referee.trusted and votes.n):
+        return 1.0
+    j = 2 * (referee.discordant_hit_rate.low - EASIER_PROBES) - 1
+    margin = eps * j - _tilt(referee) * votes.changed / votes.n
+    return float(ndtr(tango_z(votes, margin=margin))) if margin > 0 else 1.0
+
+
+def p_loss_beyond(referee: Referee, votes: Votes, *, eps: float) -> float:
+    """P-value against "it loses at most eps", a perfect referee leaning against change assumed."""
+    from scipy.special import ndtr
+
+    if not (referee.trusted and votes.n):
+        return 1.0
+    margin = eps + _tilt(referee) * votes.changed / votes.n
+    return float(ndtr(-tango_z(votes, margin=margin))) if margin < 1 else 1.0
+
+
+def p_better(referee: Referee, votes: Votes) -> float:
+    """P-value against "no better than the referee's tilt alone makes it look".
+
+    Exact binomial test of better among worse + better against (1 + t) / 2.
+    """
+    from scipy.special import bdtrc
+
+    if not (referee.trusted and votes.better):
+        return 1.0
+    judged = votes.worse + votes.better
+    return float(bdtrc(votes.better - 1, judged, (1 + _tilt(referee)) / 2))
+
+
+def smallest_margin(referee: Referee, votes: Votes, *, alpha: float) -> float:
+    """The smallest loss (to half a point) that the referee's verdicts exclude; 1 where none."""
+    margins = (step / 200 for step in range(1, 201))
+    within = (eps for eps in margins if p_loss_within(referee, votes, eps=eps) <= alpha)
+    return next(within, 1.0)
+
+
+def tango_z(votes: Votes, *, margin: float) -> float:
+    """Tango's score for "the surplus of worse over better, as a share of n, is `margin`".
+
+    Far below 0: the surplus is smaller; far above: larger. The variance is the one under the margin
+    itself, so the score holds where no or few pairs differ. `margin` lies in (0, 1).
+    """
+    n, m, p = votes.n, votes.worse, votes.better
+    a, b = 2 * n, (2 * n - m + p) * margin - m - p
+    c = -p * margin * (1 - margin)
+    q = (math.sqrt(b * b - 4 * a * c) - b) / (2 * a)
+    return (m - p - n * margin) / math.sqrt(n * (2 * q + margin * (1 - margin)))
+
+
+def _tilt(referee: Referee) -> float:
+    """Never under 0.10; all the way where it was not measured."""
+    return 1.0 if referee.tilt_upper is None else max(LEAST_TILT, referee.tilt_upper)

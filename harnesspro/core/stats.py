@@ -1,0 +1,254 @@
+"""The statistics everything else is made of: exact bounds, power, paired resampling.
+
+Chance comes in as a seed. scipy is imported on first use, so that looking at a run needs none.
+Shares are fractions in [0, 1]; `alpha` is the error allowed, one-sided where a bound is asked for
+and two-sided where an interval is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harnesspro.core.records import Estimate, Power
+
+Floats = NDArray[np.float64]
+
+N_BOOT = 2000
+MOST_TASKS = 20_000
+"""Above this, "more tasks" is no advice."""
+_MIN_FOR_TEST = 8
+"""Below this many tasks a test on a mean says nothing, however equal they look."""
+
+
+# --- counts ------------------------------------------------------------------------------------
+
+
+def upper_bound(k: int, n: int, *, alpha: float = 0.05) -> float:
+    """Exact (Clopper-Pearson) upper 1 - alpha bound of a share seen k times in n."""
+    from scipy.special import betaincinv
+
+    _counted(k, n)
+    return 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha))
+
+
+def lower_bound(k: int, n: int, *, alpha: float = 0.05) -> float:
+    """Exact (Clopper-Pearson) lower 1 - alpha bound of a share seen k times in n."""
+    from scipy.special import betaincinv
+
+    _counted(k, n)
+    return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))
+
+
+def exact_share(k: int, n: int, *, alpha: float = 0.05) -> Estimate:
+    """A share with its exact two-sided 1 - alpha interval; [0, 1] where nothing was seen."""
+    low, high = lower_bound(k, n, alpha=alpha / 2), upper_bound(k, n, alpha=alpha / 2)
+    return Estimate(mean=k / n if n else 0.0, low=low, high=high, n=n)
+
+
+def _counted(k: int, n: int) -> None:
+    if not 0 <= k <= n:
+        raise ValueError(f"{k} of {n} is no count")
+
+
+def agreement_upper(changed: int, n: int, *, alpha: float = 0.05) -> float:
+    """The most accuracy can have moved when `changed` of `n` answers differ (as a fraction).
+
+    |acc(v) - acc(v0)| <= P(answers differ): no judge is needed.
+    """
+    return upper_bound(changed, n, alpha=alpha)
+
+
+def agreement_p(changed: int, n: int, *, eps: float) -> float:
+    """P-value against "the share of changed answers is above eps"; <= alpha iff the bound <= eps."""
+    from scipy.special import bdtr
+
+    _counted(changed, n)
+    return float(bdtr(changed, n, eps)) if n else 1.0
+
+
+def tasks_needed(
+    changed_now: int, n_now: int, *, changed_share: float, eps: float, alpha: float = 0.05
+) -> int | None:
+    """How many more tasks let the agreement bound pass if answers go on changing at this share.
+
+    0 where it passes already; None where no number of tasks would do.
+    """
+    if changed_share >= eps:
+        return None
+
+    def passes(more: int) -> bool:
+        changed = changed_now + math.ceil(changed_share * more - 1e-9)
+        return agreement_p(changed, n_now + more, eps=eps) <= alpha
+
+    if passes(0):
+        return 0
+    return next((more for more in range(1, MOST_TASKS) if passes(more)), None)
+
+
+def min_detectable_gain(
+    n: int,
+    *,
+    repeats: int = 1,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    task_sd: float = 0.15,
+    run_variance: float = 0.09,
+) -> float:
+    """The gain (a fraction) that n paired tasks find with this power, two-sided.
+
+    (z_{1-a/2} + z_{1-b}) * sqrt((sd_delta^2 + (s_a^2 + s_b^2) / k) / n): `task_sd` is the spread of
+    the true difference over tasks, `run_variance` that of one run in each arm.
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - alpha / 2) + ndtri(power))
+    return z * math.sqrt((task_sd**2 + 2 * run_variance / repeats) / n)
+
+
+def power_of(*, n_search: int, n_confirm: int, repeats: int = 1) -> Power:
+    """What so many tasks can show, for the document."""
+    return Power(
+        n_search=n_search,
+        n_confirm=n_confirm,
+        min_detectable_gain=min_detectable_gain(n_confirm, repeats=repeats) if n_confirm else None,
+        agreement_bound_at_zero=agreement_upper(0, n_confirm) if n_confirm else None,
+    )
+
+
+# --- means -------------------------------------------------------------------------------------
+
+
+def boot_counts(n: int, *, seed: int, n_boot: int = N_BOOT) -> Floats:
+    """How often each of n tasks is drawn in each bootstrap world: n_boot x n, rows sum to n."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot).astype(np.float64)
+
+
+def widened_tail(tail: float, n: int) -> float:
+    """The tail to read off a percentile bootstrap of n so that it holds for small n.
+
+    The expanded percentile interval: ndtr(sqrt(n / (n - 1)) * t_{tail, n - 1}).
+    """
+    from scipy.special import ndtr, stdtrit
+
+    return float(ndtr(math.sqrt(n / (n - 1)) * stdtrit(n - 1, tail))) if n > 1 else 0.0
+
+
+def percentile_estimate(mean: float, draws: Floats, *, n: int, alpha: float = 0.05) -> Estimate:
+    """A mean with the expanded percentile interval of its bootstrap draws over n tasks."""
+    tail = widened_tail(alpha / 2, n)
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return Estimate(mean=mean, low=min(float(low), mean), high=max(float(high), mean), n=n)
+
+
+def mean_interval(
+    values: Sequence[float] | Floats, *, seed: int, alpha: float = 0.05, n_boot: int = N_BOOT
+) -> Estimate:
+    """The mean of the values, one a task, with a bootstrap interval over tasks.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    if not data.size:
+        raise ValueError("no values, so no mean")
+    draws = boot_counts(data.size, seed=seed, n_boot=n_boot) @ data / data.size
+    return percentile_estimate(float(data.mean()), draws, n=data.size, alpha=alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Studentised:
+    """An estimate with its standard error and the bootstrap law of its t.
+
+    Bounds are the wider of Student's and the bootstrap-t's: the second follows skew, the first
+    holds where resampling sees too little.
+    """
+
+    value: float
+    se: float
+    t_draws: Floats
+    n: int
+
+    def p_below(self, bound: float) -> float:
+        """One-sided p-value against "the truth is at or above `bound`"."""
+        from scipy.special import stdtr
+
+        if self.n < _MIN_FOR_TEST:
+            return 1.0
+        if self.se == 0:
+            return 0.0 if self.value < bound else 1.0
+        t = (self.value - bound) / self.se
+        beyond = (1 + int(np.count_nonzero(self.t_draws <= t))) / (1 + self.t_draws.size)
+        return max(float(stdtr(self.n - 1, t)), beyond)
+
+    def tasks_needed(self, alpha: float) -> int | None:
+        """How many more tasks would show it below 0, at this mean and spread; None where >= 0."""
+        from scipy.special import ndtri
+
+        if self.p_below(0.0) <= alpha:
+            return 0
+        if self.value >= 0:
+            return None
+        ratio = float(ndtri(1 - alpha)) * self.se / -self.value
+        total = max(_MIN_FOR_TEST, math.ceil(ratio**2 * self.n))
+        return max(1, total - self.n) if total <= MOST_TASKS else None
+
+    def bounds(self, alpha: float) -> Estimate:
+        """The value between its one-sided lower and upper 1 - alpha bounds."""
+        from scipy.special import stdtrit
+
+        if self.n < 2:
+            return Estimate(mean=self.value, low=self.value, high=self.value, n=self.n)
+        t_low, t_high = np.quantile(self.t_draws, [alpha, 1 - alpha])
+        student = -float(stdtrit(self.n - 1, alpha))
+        return Estimate(
+            mean=self.value,
+            low=self.value - max(float(t_high), student) * self.se,
+            high=self.value + max(-float(t_low), student) * self.se,
+            n=self.n,
+        )
+
+
+def studentised_mean(values: Floats, *, seed: int, n_boot: int = N_BOOT) -> Studentised:
+    """The mean of one value a task."""
+    n = values.size
+    counts = boot_counts(n, seed=seed, n_boot=n_boot)
+    mean, draws = float(values.mean()), counts @ values / n
+    variance = np.maximum(counts @ (values - mean) ** 2 / n - (draws - mean) ** 2, 0.0)
+    return _studentised(mean, float(values.var()), draws, variances=variance, n=n)
+
+
+def studentised_log_ratio(
+    values: Floats, base: Floats, *, seed: int, n_boot: int = N_BOOT
+) -> Studentised:
+    """log(mean(values) / mean(base)), tasks resampled in pairs, error by the delta method.
+
+    Both must be positive.
+    """
+    n = values.size
+    counts = boot_counts(n, seed=seed, n_boot=n_boot)
+    mean_v, mean_b = counts @ values / n, counts @ base / n
+    square_v, square_b = counts @ values**2 / n, counts @ base**2 / n
+    product = counts @ (values * base) / n
+    variance = square_v / mean_v**2 + square_b / mean_b**2 - 2 * product / (mean_v * mean_b)
+    value = math.log(values.mean() / base.mean())
+    spread = float((values / values.mean() - base / base.mean()).var())
+    draws = np.log(mean_v / mean_b)
+    return _studentised(value, spread, draws, variances=np.maximum(variance, 0.0), n=n)
+
+
+def _studentised(
+    value: float, variance: float, draws: Floats, *, variances: Floats, n: int
+) -> Studentised:
+    """Worlds without spread say nothing of t and count as t = 0."""
+    degrees = max(n - 1, 1)
+    errors = np.sqrt(variances / degrees)
+    floor = 1e-12 * max(1.0, abs(value))
+    t_draws = np.divide(draws - value, errors, out=np.zeros_like(draws), where=errors > floor)
+    se = math.sqrt(variance / degrees)
+    return Studentised(value=value, se=se if se > floor else 0.0, t_draws=t_draws, n=n)
