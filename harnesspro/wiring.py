@@ -173,8 +173,9 @@ def build_bench(
     broker = BrokerClient(config["admin_socket"])
     ledger = RunLedger(LedgerReader(run_dir), broker)
     trees = GitTrees(run_dir)
+    sandbox = SandboxClient.from_fd(config["launcher_fd"], header.isolation)
     backend = LocalBackend(
-        sandbox=SandboxClient.from_fd(config["launcher_fd"], header.isolation),
+        sandbox=sandbox,
         meter=broker,
         ledger=ledger,
         trees=trees,
@@ -195,6 +196,7 @@ def build_bench(
         )
     ports = Ports(
         backend=backend,
+        sandbox=sandbox,
         ledger=ledger,
         meter=broker,
         trees=trees,

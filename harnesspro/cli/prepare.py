@@ -80,13 +80,6 @@ def _refuse_what_is_not_built(harness: Harness) -> None:
             "not empty",
             expected="nothing: this version grants no access beyond the task and the models",
         )
-    if manifest.checks:
-        raise ConfigError(
-            f"{where}: checks",
-            f"{len(manifest.checks)} commands",
-            expected="none: this version runs no owner's checks yet",
-            fix="take them out for now",
-        )
     if manifest.entry.command is not None:
         raise ConfigError(
             f"{where}: entry.command", "a command", expected="entry.python in this version"

@@ -20,6 +20,7 @@ from harnesspro.core.ports import (
     Meter,
     Opening,
     Proposer,
+    Sandbox,
     Trees,
     TrialJob,
 )
@@ -32,6 +33,12 @@ from harnesspro.core.records import (
     Trajectory,
     Trial,
 )
+from harnesspro.stages.check_answers import (
+    CheckBench,
+    Results,
+    check_answers,
+    results_on_record,
+)
 from harnesspro.stages.evaluate import Cut, evaluate
 
 
@@ -40,6 +47,7 @@ class Ports:
     """The world, as the loop may touch it."""
 
     backend: Backend
+    sandbox: Sandbox
     ledger: Ledger
     meter: Meter
     trees: Trees
@@ -131,6 +139,19 @@ class Bench:
         return evaluate(
             jobs, backend=self.ports.backend, events=self.ports.events, cut_now=self.cut_now
         )
+
+    def check(self, trials: Sequence[Trial]) -> Results:
+        """Put answers that have no result yet to the owner's checks; all results on record."""
+        if not self.base.manifest.checks:
+            return {}
+        checks = CheckBench(
+            sandbox=self.ports.sandbox,
+            ledger=self.ports.ledger,
+            manifest=self.base.manifest,
+            code_dir=self.ports.trees.stage(self.base.harness_id),
+        )
+        check_answers(trials, self.tasks, checks)
+        return results_on_record(self.ports.ledger)
 
     def harness(self, harness_id: str) -> Harness:
         """The harness kept under this id."""

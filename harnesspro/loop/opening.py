@@ -12,6 +12,7 @@ from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Candidate, Harness, Referee, Task
 from harnesspro.core.splits import Split, split
 from harnesspro.loop.bench import Bench, Ports
+from harnesspro.stages.check_answers import user_checks
 from harnesspro.stages.write_checks import write_checks
 
 MIN_TASKS = 4
@@ -118,6 +119,7 @@ def _referee(header: RunHeader, ports: Ports, base: Harness, search: Sequence[Ta
     if kept is not None:
         return Referee.model_validate(kept)
     seed = seed_from(header.config.seed, "checks")
-    referee = write_checks(base.manifest.answer, search, seed=seed)
+    owners = user_checks(base.manifest)
+    referee = write_checks(base.manifest.answer, search, owners=owners, seed=seed)
     ports.ledger.put("referee", "frozen", referee.model_dump(mode="json"))
     return referee

@@ -26,7 +26,13 @@ def table(bench: Bench, phase: str) -> dict[str, dict[str, Row]]:
     trials = trials_of(bench, phase)
     if phase == "search":
         trials = tuple(trial for trial in trials if trial.draw in bench.search_draws)
-    return table_of(trials, bench.tasks, spec=bench.base.manifest.answer, referee=bench.referee)
+    return table_of(
+        trials,
+        bench.tasks,
+        spec=bench.base.manifest.answer,
+        referee=bench.referee,
+        owner_results=bench.check(trials),
+    )
 
 
 def candidates(bench: Bench) -> dict[str, Candidate]:

@@ -17,10 +17,14 @@ def table_of(
     *,
     spec: AnswerSpec,
     referee: Referee,
+    owner_results: Mapping[tuple[str, str, str], bool],
 ) -> dict[str, dict[str, Row]]:
-    """Candidate -> task -> row, under the frozen referee."""
+    """Candidate -> task -> row, under the frozen referee.
+
+    `owner_results` is what the owner's checks said: (check_id, task_id, cluster) -> passed.
+    """
     answers = answers_of(trials, spec.kind)
-    passed = _passed(trials, tasks, spec=spec, referee=referee)
+    passed = _passed(trials, tasks, spec=spec, referee=referee, owner_results=owner_results)
     return build_table(answers, judge_answers(referee, answers, passed))
 
 
@@ -30,6 +34,7 @@ def _passed(
     *,
     spec: AnswerSpec,
     referee: Referee,
+    owner_results: Mapping[tuple[str, str, str], bool],
 ) -> dict[tuple[str, str], dict[str, bool]]:
     """(task, cluster) -> check -> passed, each distinct answer checked once."""
     admitted = [check for check in referee.checks if check.admitted]
@@ -39,7 +44,10 @@ def _passed(
         if trial.outcome == "answered" and key not in found:
             task = tasks[trial.task_id]
             found[key] = {
-                check.check_id: passes(check, task, spec, trial.answer) for check in admitted
+                check.check_id: owner_results[check.check_id, *key]
+                if check.writer == "user"
+                else passes(check, task, spec, trial.answer)
+                for check in admitted
             }
     return found
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from harnesspro.checks import admit, checks_for, probes_for
 from harnesspro.core import referee as referees
-from harnesspro.core.records import AnswerSpec, Referee, Task
+from harnesspro.core.records import AnswerSpec, Check, Referee, Task
 
 N_PROBES = 60
 
 
-def write_checks(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int) -> Referee:
-    """The frozen referee: checks with their measured false-reject rate, admitted or not."""
+def write_checks(
+    spec: AnswerSpec, tasks: Sequence[Task], *, owners: Sequence[Check], seed: int
+) -> Referee:
+    """The frozen referee: the owner's checks, and generated ones whose false rejects were measured."""
     probes = probes_for(spec, tasks, seed=seed, n=N_PROBES)
-    checks = admit(checks_for(spec), probes, spec, seed=seed)
+    checks = admit((*owners, *checks_for(spec)), probes, spec, seed=seed)
     return referees.freeze(checks)

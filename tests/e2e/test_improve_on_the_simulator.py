@@ -237,3 +237,23 @@ def _wait_for_trials(terminal: Terminal, *, n: int) -> Path:
                 pass
         time.sleep(0.05)
     raise AssertionError(f"no {n} trials on record within 90 s")
+
+
+def test_the_owners_checks_run_in_the_sandbox_and_move_the_score(terminal: Terminal) -> None:
+    mine = terminal.home / "mine"
+    shutil.copytree(ROOT / "harnesses" / "planted", mine)
+    (mine / "short.py").write_text(
+        "import sys\n"
+        "answer = open('/work/answer.txt').read()\n"
+        "sys.exit(0 if len(answer) < 5 else 1)\n"
+    )
+    with (mine / "harness.yaml").open("a") as manifest:
+        manifest.write('checks:\n  - {name: short, command: ["python3", "/harness/short.py"]}\n')
+    plain = terminal.run("eval", "builtin:planted", "--n-tasks", "8", "--json", "-q").document
+    checked = terminal.run("eval", str(mine), "--n-tasks", "8", "--json", "-q").document
+    (run,) = [r for r in terminal.runs() if json.loads((r / "run.json").read_text())["config"]["harness_ref"] == str(mine)]
+    with sqlite3.connect(f"file:{run}/ledger.db?mode=ro", uri=True) as ledger:
+        rows = ledger.execute("select value from records where kind = 'user_check'").fetchall()
+    said = {json.loads(value)["passed"] for (value,) in rows}
+    assert said == {True, False}
+    assert checked["score"]["mean"] < plain["score"]["mean"]
