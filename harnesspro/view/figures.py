@@ -106,3 +106,8 @@ def clock(value: float) -> str:
 def counted(n: int, noun: str) -> str:
     """`1 task`, `1,200 tasks`."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent_interval(estimate: Estimate) -> str:
+    """`[58, 81] %`."""
+    return f"[{100 * estimate.low:.0f}, {100 * estimate.high:.0f}] %"

@@ -31,6 +31,8 @@ class Row:
     letter: str
     """`B` for the baseline, then `a`, `b`, ...: the mark in a small plot."""
     kind: Kind
+    on_front: bool
+    """True of the front's members; the baseline may be one."""
     picks: tuple[str, ...]
     """Which named points of the front it is: `cheapest_safe`, `knee`, `best`."""
     summary: str
@@ -64,14 +66,18 @@ def rows(doc: RunDocument) -> tuple[Row, ...]:
     )
     short = short_ids([base_id, *points])
     named = [
-        _row(doc, point, letter, "front" if point.candidate_id in front_ids else "other", short)
+        _row(doc, point, letter, short)
         for letter, point in zip(_letters(len(ranked)), ranked, strict=True)
     ]
-    return (_row(doc, doc.baseline, "B", "baseline", short), *named)
+    return (_row(doc, doc.baseline, "B", short), *named)
 
 
-def _row(doc: RunDocument, point: Point, letter: str, kind: Kind, short: dict[str, str]) -> Row:
+def _row(doc: RunDocument, point: Point, letter: str, short: dict[str, str]) -> Row:
     picks = doc.picks.model_dump()
+    on_front = point.candidate_id in {member.candidate_id for member in doc.front}
+    kind: Kind = "front" if on_front else "other"
+    if point.candidate_id == doc.baseline.candidate_id:
+        kind = "baseline"
     change, confirmed = _change(doc, point) if kind != "baseline" else (None, False)
     name = BASELINE_NAME if kind == "baseline" else short[point.candidate_id]
     accuracy = point.accuracy
@@ -80,6 +86,7 @@ def _row(doc: RunDocument, point: Point, letter: str, kind: Kind, short: dict[st
         short_id=name,
         letter=letter,
         kind=kind,
+        on_front=on_front,
         picks=tuple(pick for pick in PICK_NAMES if picks[pick] == point.candidate_id),
         summary=point.summary,
         proposer=point.proposer,

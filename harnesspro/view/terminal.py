@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harnesspro.core.records import Estimate, RunDocument
+from harnesspro.core.records import RunDocument
 from harnesspro.view import figures, sentences
 from harnesspro.view.plot import MIN_WIDTH, scatter
 from harnesspro.view.rows import Row, rows
@@ -120,12 +120,10 @@ def _cells(row: Row, *, decimals: int, wide: bool) -> list[Text]:
 def _wide_cells(row: Row) -> list[Text]:
     right = Text("")
     if row.accuracy is not None:
-        right = _two(f"{row.n_right} of {row.accuracy.n}", (_right_bounds(row.accuracy),), "")
+        right = _two(
+            f"{row.n_right} of {row.accuracy.n}", (figures.percent_interval(row.accuracy),), ""
+        )
     return [right, Text(f"{row.latency_s.mean:.1f}")]
-
-
-def _right_bounds(accuracy: Estimate) -> str:
-    return f"[{100 * accuracy.low:.0f}, {100 * accuracy.high:.0f}] %"
 
 
 def _picks(row: Row) -> tuple[str, ...]:

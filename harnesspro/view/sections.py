@@ -1,0 +1,294 @@
+"""The sections of the page, top to bottom. Pure: a document in, markup out."""
+
+from __future__ import annotations
+
+from harnesspro.core.records import RunDocument
+from harnesspro.view import figures, sentences
+from harnesspro.view.markup import Child, Markup, el, join, raw
+from harnesspro.view.rows import Row
+
+PRODUCT = "HarnessPro"
+
+
+def _section(title: str, *children: Child, note: str | None = None) -> Markup:
+    return el("section", el("h2", title), el("p", note, class_="note") if note else None, *children)
+
+
+def header_section(doc: RunDocument) -> Markup:
+    """What was saved and how sure that is."""
+    head = sentences.headline(doc)
+    models = ", ".join(f"{role}: {model}" for role, model in sorted(doc.models.items()))
+    source = (PRODUCT, doc.harness, doc.run_id, models)
+    return el(
+        "header",
+        el(
+            "p",
+            el("b", source[0]),
+            *(f"  ·  {each}" for each in source[1:] if each),
+            class_="source",
+        ),
+        el("h1", head.claim),
+        el("p", head.support, class_="support"),
+    )
+
+
+def figures_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup:
+    """The four numbers to take away."""
+    lead, base = sentences.lead_row(doc), table_rows[0]
+    shown = lead or base
+    places = figures.usd_decimals(base.cost_per_1000.mean, shown.cost_per_1000.mean)
+    before = figures.usd(base.cost_per_1000.mean, decimals=places)
+    tiles = [
+        (
+            "for 1,000 tasks",
+            figures.usd(shown.cost_per_1000.mean, decimals=places),
+            f"was {before}" if lead else figures.usd_interval(base.cost_per_1000, decimals=places),
+        )
+    ]
+    changed = lead.answers_changed if lead else None
+    if changed is not None:
+        bound = f"at most {figures.percent(changed.high)}, with 95 % confidence"
+        tiles.append(("answers changed", figures.count_changed(changed), bound))
+    if shown.accuracy is not None:
+        before = (
+            f"{base.n_right} as given" if lead and base.accuracy else "the vault was opened once"
+        )
+        tiles.append(("right answers", f"{shown.n_right} of {shown.accuracy.n}", before))
+    spent = doc.spend.improver_usd + doc.spend.target_usd
+    tasks = sentences.break_even_tasks(doc)
+    paid_back = f"paid back after {figures.counted(tasks, 'task')}" if tasks is not None else ""
+    tiles.append(("this run cost", figures.usd(spent), paid_back or _billed(doc)))
+    return el("dl", *(_tile(*tile) for tile in tiles), class_="figures")
+
+
+def _billed(doc: RunDocument) -> str:
+    return f"{figures.usd(doc.spend.paid_usd)} billed"
+
+
+def _tile(name: str, value: str, below: str) -> Markup:
+    return el("div", el("dt", name), el("dd", value, el("small", below) if below else None))
+
+
+def chart_section() -> Markup:
+    """The place the chart is drawn in."""
+    return _section(
+        "Score against cost",
+        el(
+            "div",
+            id="front",
+            role="img",
+            aria_label="Score against cost; the table has the numbers",
+        ),
+        el("noscript", el("p", "The chart needs JavaScript; the table has all its numbers.")),
+        note="Further left is cheaper, further up is better. Bars are 95 % intervals; the line is "
+        "the front.",
+    )
+
+
+def table_section(table_rows: tuple[Row, ...]) -> Markup:
+    """Every harness, its numbers with their intervals."""
+    opened = any(row.accuracy for row in table_rows)
+    numbers = ["$ for 1,000 tasks", "vs base", "score", "answers changed", "latency"]
+    heads = [
+        el("th", "harness"),
+        el("th", "what changed"),
+        el("th", "verdict"),
+        *(_head(name) for name in [*numbers, *(["right answers"] * opened)]),
+    ]
+    places = figures.usd_decimals(*(row.cost_per_1000.mean for row in table_rows))
+    lines = [_table_row(row, decimals=places, opened=opened) for row in table_rows]
+    body = el("table", el("thead", el("tr", *heads)), el("tbody", *lines))
+    return _section("Every harness measured", el("div", body, class_="scroll"))
+
+
+def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
+    word, changed = sentences.verdict_word(row), row.answers_changed
+    picks = [_small(pick.replace("_", " ")) for pick in row.picks]
+    bound = f"at most {figures.percent(changed.high)}" if changed else ""
+    cost = figures.usd(row.cost_per_1000.mean, decimals=decimals)
+    is_base = row.kind == "baseline"
+    cells = [
+        el("td", el("span", row.short_id, class_="name id"), *picks),
+        el("td", row.summary, _small("" if is_base else row.proposer), class_="text"),
+        el("td", None if is_base else _tag(word), _small(row.stamp if row.verdict else "")),
+        _number(cost, figures.usd_interval(row.cost_per_1000, decimals=decimals)),
+        _number("" if is_base else figures.change(row.change), _change_interval(row)),
+        _number(figures.score(row.score.mean), figures.score_interval(row.score)),
+        _number(figures.count_changed(changed) if changed else "", bound),
+        _number(figures.seconds(row.latency_s.mean)),
+    ]
+    if opened:
+        right = f"{row.n_right} of {row.accuracy.n}" if row.accuracy else ""
+        low_high = figures.percent_interval(row.accuracy) if row.accuracy else ""
+        cells.append(_number(right, low_high))
+    return el("tr", *cells, class_=row.kind)
+
+
+def _tag(word: str) -> Markup:
+    return el("span", word, class_=f"tag {word}")
+
+
+def _head(name: str) -> Markup:
+    return el("th", name, class_="n")
+
+
+def _change_interval(row: Row) -> str:
+    if row.change is None or not row.confirmed_change:
+        return ""
+    return f"[{100 * row.change.low:+.0f}, {100 * row.change.high:+.0f}]"
+
+
+def _number(value: str, below: str = "") -> Markup:
+    return el("td", value, _small(below), class_="n")
+
+
+def _small(text: str) -> Markup | None:
+    return el("small", text) if text else None
+
+
+def verdicts_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup | None:
+    """What confirm said of each pick."""
+    if not doc.verdicts:
+        return None
+    names = {row.candidate_id: row.short_id for row in table_rows}
+    lines = []
+    for verdict in doc.verdicts:
+        word = sentences.VERDICT_WORDS[verdict.kind]
+        more = ""
+        if verdict.n_more_tasks is not None:
+            more = f" About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
+        name = names.get(verdict.candidate_id, verdict.candidate_id)
+        lines += [
+            el("dt", el("span", name, class_="name id")),
+            el("dd", _tag(word), f". {verdict.reason}{more}"),
+        ]
+    return _section("Verdicts", el("dl", *lines, class_="facts"))
+
+
+def findings_section(doc: RunDocument) -> Markup | None:
+    """The waste found, priced."""
+    found = sentences.wastes(doc)
+    if not found:
+        return None
+    places = figures.usd_decimals(*(each.usd_per_1000 for each in found))
+    heads = [
+        *(el("th", name) for name in ("pattern", "part", "advice")),
+        *(_head(name) for name in ("$ for 1,000 tasks", "of its cost", "trials lost")),
+    ]
+    lines = [
+        el(
+            "tr",
+            el("td", each.pattern, class_="text"),
+            el("td", each.part),
+            el("td", each.advice),
+            _number(figures.usd(each.usd_per_1000, decimals=places)),
+            _number(figures.percent(each.share) if each.share is not None else ""),
+            _number(figures.percent(each.lost_success) if each.lost_success else ""),
+        )
+        for each in found
+    ]
+    table = el("table", el("thead", el("tr", *heads)), el("tbody", *lines))
+    trials = figures.counted(doc.n_diagnosed_trials, "trial")
+    return _section(
+        "Where the money goes",
+        el("div", table, class_="scroll"),
+        note=f"Waste in the harness as given, from {trials}; no dollar is counted twice.",
+    )
+
+
+def words_section(doc: RunDocument) -> Markup | None:
+    """The report in plain sentences."""
+    if not doc.words:
+        return None
+    return _section("In words", el("div", *(el("p", each) for each in doc.words), class_="words"))
+
+
+def money_section(doc: RunDocument) -> Markup:
+    """Thinking, measuring, the bill, the prices."""
+    spend, tasks = doc.spend, sentences.break_even_tasks(doc)
+    places = figures.usd_decimals(spend.improver_usd, spend.target_usd)
+    facts: list[tuple[str, str]] = [
+        ("thinking", figures.usd(spend.improver_usd, decimals=places)),
+        ("measuring", figures.usd(spend.target_usd, decimals=places)),
+        ("billed", figures.usd(spend.paid_usd)),
+        ("paid back after", figures.counted(tasks, "task") if tasks is not None else "no saving"),
+    ]
+    if spend.n_ambiguous_calls:
+        facts.append(("unanswered", figures.counted(spend.n_ambiguous_calls, "call")))
+    facts += [
+        (price.model, _price_words(price.in_nanos_per_mtok, price.out_nanos_per_mtok, price.source))
+        for price in doc.prices
+    ]
+    return _section("What this run cost", _facts(facts))
+
+
+def _price_words(in_nanos: int, out_nanos: int, source: str) -> str:
+    into, out = figures.usd(in_nanos / 1e9), figures.usd(out_nanos / 1e9)
+    return f"{into} in, {out} out for a million tokens; {source}"
+
+
+def trust_section(doc: RunDocument) -> Markup:
+    """How the judging was done and how strong the walls were."""
+    isolation, firewall = sentences.level_words(doc)
+    checks = [
+        _check_words(check.name, check.kill_rate, admitted=check.admitted)
+        for check in doc.referee.checks
+    ]
+    facts = [
+        ("tasks", sentences.power_words(doc)),
+        ("referee", "trusted" if doc.referee.trusted else f"not trusted: {doc.referee.reason}"),
+        *(("check", each) for each in checks),
+        ("isolation", isolation),
+        ("firewall", firewall),
+        ("right answers", sentences.firewall_words(doc)),
+        ("ended", f"{doc.stop.reason}: {doc.stop.detail}"),
+        ("took", figures.duration(doc.elapsed_s)),
+        ("seed", str(doc.seed)),
+    ]
+    return _section("How far to trust it", _facts(facts))
+
+
+def _check_words(name: str, kill_rate: float | None, *, admitted: bool) -> str:
+    kills = f", catches {figures.percent(kill_rate)} of spoilt answers" if kill_rate else ""
+    return f"{name}{kills}{'' if admitted else ' (not admitted)'}"
+
+
+def _facts(facts: list[tuple[str, str]]) -> Markup:
+    pairs = [join(el("dt", name), el("dd", value)) for name, value in facts]
+    return el("dl", *pairs, class_="facts")
+
+
+def refusals_section(doc: RunDocument) -> Markup | None:
+    """Proposals that were not admitted, and why."""
+    if not doc.refusals:
+        return None
+    items = [
+        el("li", each.patch.summary, f" ({each.patch.proposer}): {each.reason}")
+        for each in doc.refusals
+    ]
+    count = figures.counted(len(items), "proposal")
+    return el("details", el("summary", f"{count} not admitted"), el("ul", *items))
+
+
+def next_section(doc: RunDocument) -> Markup:
+    """Commands to type."""
+    lead, run = sentences.lead_row(doc), doc.run_id
+    lines = []
+    if lead is not None:
+        target = f"{doc.harness_name}-{lead.short_id}"
+        lines.append(f"harnesspro export {run} {lead.short_id} --to {target}")
+        lines.append(f"harnesspro diff {run} baseline {lead.short_id}")
+    lines.append(f"harnesspro show {run}")
+    body = join(*(join(line, raw("\n")) for line in lines))
+    return _section("Next", el("pre", body))
+
+
+def footer_section(doc: RunDocument) -> Markup:
+    """What the words mean."""
+    rounds = figures.counted(doc.n_rounds, "round")
+    return el(
+        "footer",
+        f"{rounds}, {figures.counted(len(doc.candidates), 'candidate')}. ",
+        "Scores are judged without right answers; accuracy is counted against them. ",
+        "The same numbers stand in report.json beside this file.",
+    )
