@@ -19,6 +19,12 @@ from harnesspro.sandbox import wire
 HERE = Path(__file__).resolve().parent
 SOCKET_PATH_BYTES = 100
 READY_S = 30.0
+SYSTEM_READ = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"),
+    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/localtime"),
+    *("/etc/ssl", "/etc/mime.types", "/etc/gitconfig"),
+)
+SYSTEM_WRITE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def bubblewraps() -> Iterator[tuple[str, str]]:
@@ -75,6 +81,20 @@ def start_launcher(
         except SandboxUnavailable as error:
             reasons.append(f"{bwrap}: {error.found}")
     raise SandboxUnavailable("sandbox", "; ".join(reasons) or "no bubblewrap found")
+
+
+def confined(command: Sequence[str], *, read: Sequence[str], write: Sequence[str]) -> list[str]:
+    """The command line that gives up all access but to these folders, then becomes `command`.
+
+    The system, this interpreter with its packages, and the program's own files stay readable. It
+    exits with `confine.UNAVAILABLE` where the kernel has no Landlock. The command's HOME and TMPDIR
+    should lie below `write`, and what it is to write to should belong to this user.
+    """
+    own = (sys.base_prefix, sys.prefix, str(HERE.parents[1]))
+    pairs = [("--read", path) for path in (*SYSTEM_READ, *own, *read)]
+    pairs += [("--write", path) for path in (*SYSTEM_WRITE, *write)]
+    flat = [word for pair in pairs for word in pair]
+    return [base_python(), "-I", "-S", "-B", str(HERE / "confine.py"), *flat, "--", *command]
 
 
 def _check_passable(folder: Path) -> None:
