@@ -27,7 +27,7 @@ class RoundFacts:
     parent_ids: tuple[str, ...]
     candidate_ids: tuple[str, ...]
     promoted_ids: tuple[str, ...]
-    """Live front after the round, cheapest first; the baseline may be among them."""
+    """Possible parents after the round: the live front, cheapest first, the safest saving last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _reason_to_stop(world: World) -> Stop | None:
 
 
 def _parents(world: World) -> tuple[str, ...]:
-    """Both ends of the live front; the baseline while nothing else lives."""
+    """The cheapest of the live front and the safest saving; the baseline while nothing else lives."""
     if not world.rounds or not world.rounds[-1].promoted_ids:
         return (world.baseline_id,)
     live = world.rounds[-1].promoted_ids

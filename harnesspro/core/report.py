@@ -67,7 +67,7 @@ def point(chart: Map, candidate_id: str) -> Point:
         candidate_id=candidate_id,
         parent_id=candidate.parent_id,
         generation=candidate.generation,
-        summary=candidate.summary,
+        summary=whole_summary(chart.known, candidate_id),
         proposer=candidate.proposer,
         verdict=verdict.kind if verdict else None,
         stamp=_stamp(chart, candidate_id),
@@ -79,6 +79,22 @@ def point(chart: Map, candidate_id: str) -> Point:
         p_on_front=on_front.get(candidate_id),
         isolation=chart.isolation,
     )
+
+
+def lineage(known: Mapping[str, Candidate], candidate_id: str) -> tuple[Candidate, ...]:
+    """The candidates from the initial harness (left out) to this one, oldest first."""
+    line: list[Candidate] = []
+    here: str | None = candidate_id
+    while here is not None and here in known and known[here].patch is not None:
+        line.append(known[here])
+        here = known[here].parent_id
+    return tuple(reversed(line))
+
+
+def whole_summary(known: Mapping[str, Candidate], candidate_id: str) -> str:
+    """All that lies between the initial harness and this one, in plain words."""
+    line = lineage(known, candidate_id)
+    return "; then ".join(one.summary for one in line) or known[candidate_id].summary
 
 
 def _stamp(chart: Map, candidate_id: str) -> Stamp:
@@ -213,7 +229,7 @@ def _percent(saving: float) -> str:
 
 
 def _verdict_words(chart: Map, verdict: Verdict) -> str:
-    candidate = chart.known[verdict.candidate_id]
+    summary = whole_summary(chart.known, verdict.candidate_id)
     ratio = verdict.cost_ratio
     cost = (
         f"cost {ratio.mean:.2f} times the original's [{ratio.low:.2f}, {ratio.high:.2f}]"
@@ -231,7 +247,7 @@ def _verdict_words(chart: Map, verdict: Verdict) -> str:
         else ""
     )
     return (
-        f"{verdict.kind.capitalize()}: {candidate.summary}: {cost}, {verdict.n_changed} of "
+        f"{verdict.kind.capitalize()}: {summary}: {cost}, {verdict.n_changed} of "
         f"{verdict.n} answers changed{noise}, at most {100 * verdict.changed_upper:.1f} points. "
         f"{verdict.reason}.{more}"
     ).replace("..", ".")

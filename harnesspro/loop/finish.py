@@ -7,11 +7,11 @@ from harnesspro.core.front import front_ids
 from harnesspro.core.hashing import content_hash, content_id
 from harnesspro.core.ports import ArchiveEntry, GradeRequest, Opening
 from harnesspro.core.records import Estimate, Verdict
-from harnesspro.core.report import Map
+from harnesspro.core.report import Map, lineage, whole_summary
 from harnesspro.core.stats import exact_share
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import complexity, lineage, search_law
+from harnesspro.loop.live import complexity, search_law
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import own_disagreement
 
@@ -129,13 +129,13 @@ def archive_front(bench: Bench, chart: Map, candidate_ids: tuple[str, ...]) -> N
 
 
 def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
-    line = lineage(dict(chart.known), candidate_id)
+    line = lineage(chart.known, candidate_id)
     joint = chart.law_of(candidate_id)
     base = joint.place(bench.base.harness_id).cost_usd
     seen = joint.counts[joint.at(candidate_id)]
     verdict = chart.verdict(candidate_id)
     found, _, _ = scan.findings(bench, bench.base.harness_id)
-    summary = "; ".join(candidate.summary for candidate in line)
+    summary = whole_summary(chart.known, candidate_id)
     ratio = joint.place(candidate_id).cost_usd / base if base else 1.0
     return ArchiveEntry(
         entry_id=content_id("a", bench.run_id, candidate_id),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harnesspro.core.front import JointLaw, front_ids, law
+from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, front_ids, law, p_cheaper
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.records import Candidate
 from harnesspro.core.table import Table, restrict
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
@@ -75,6 +74,28 @@ def live_ids(bench: Bench) -> tuple[str, ...]:
     return ids
 
 
+def parents_pool(bench: Bench) -> tuple[str, ...]:
+    """Who may be a parent next: the observed front, cheapest first, and last the safest saving.
+
+    The safest saving is the survivor with the fewest changed answers among those at least 5 %
+    cheaper with probability 0.9: where no judge is trusted, it is the line that can be accepted.
+    """
+    live = live_ids(bench)
+    joint = search_law(bench, scan.table(bench, "search"))
+    if joint is None:
+        return live
+    saving = [key for key in joint.ids[1:] if p_cheaper(joint, key, by=COST_EPSILON) >= SURE]
+    if not saving:
+        return live
+
+    def caution(key: str) -> tuple[float, float]:
+        seen = joint.counts[joint.at(key)]
+        return seen.changed / seen.n, joint.place(key).cost_usd
+
+    safest = min(saving, key=caution)
+    return (*(key for key in live if key != safest), safest)
+
+
 def tried(bench: Bench) -> tuple[Tried, ...]:
     """Every variant on record with its measured effect, in the order made."""
     table = scan.table(bench, "search")
@@ -131,13 +152,3 @@ def _refused(bench: Bench) -> tuple[Tried, ...]:
         )
         for refusal in scan.refusals(bench)
     )
-
-
-def lineage(known: dict[str, Candidate], candidate_id: str) -> tuple[Candidate, ...]:
-    """The candidates from the initial harness (left out) to this one, oldest first."""
-    line: list[Candidate] = []
-    here: str | None = candidate_id
-    while here is not None and here in known and known[here].patch is not None:
-        line.append(known[here])
-        here = known[here].parent_id
-    return tuple(reversed(line))

@@ -16,7 +16,7 @@ from harnesspro.core.hashing import content_hash
 from harnesspro.core.records import Patch, Task, Trial
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import live_ids, tried
+from harnesspro.loop.live import parents_pool, tried
 from harnesspro.loop.racing import run_race
 from harnesspro.proposers.question import Question
 from harnesspro.stages.diagnose import diagnose
@@ -242,7 +242,7 @@ class _RoundLine:
         self._phase("race", state)
         if state["candidate_ids"]:
             run_race(self.bench, state["candidate_ids"], round_index=state["index"])
-        return {"promoted_ids": list(live_ids(self.bench))}
+        return {"promoted_ids": list(parents_pool(self.bench))}
 
     def keep(self, state: RoundState) -> RoundState:
         """The round's facts: the only thing the next scan needs."""

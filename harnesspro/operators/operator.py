@@ -42,6 +42,8 @@ class Operator:
     hypothesis: str
     change: Callable[[Harness, Finding], Change | None]
     """None where the harness gives no hold (no such knob, already so)."""
+    keeps_answers: bool = False
+    """Whether the same draws give the same answers by construction: only the cost can move."""
 
     def propose(self, harness: Harness, finding: Finding) -> Patch | None:
         """A patch for this harness that the finding justifies, or None."""

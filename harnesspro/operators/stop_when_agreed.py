@@ -18,4 +18,5 @@ OPERATOR = Operator(
     summary="stop sampling once the vote is decided",
     hypothesis="No later sample can change the winner, so every answer stays what it was.",
     change=_change,
+    keeps_answers=True,
 )
