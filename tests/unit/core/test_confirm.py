@@ -1,0 +1,248 @@
+import math
+
+import numpy as np
+import pytest
+
+from harnesspro.core.confirm import Pick, freeze_picks, judge, with_unseen_spike
+from harnesspro.core.front import front_ids, law
+from harnesspro.core.records import Check, Estimate, Referee
+from harnesspro.core.referee import freeze
+from harnesspro.core.stats import agreement_upper
+from harnesspro.core.table import Row
+
+NOBODY = freeze([])
+TRUSTED = Referee(
+    checks=(Check(check_id="c", family="property", name="c", writer="schema", admitted=True),),
+    weights={"c": 1.0},
+    discordant_hit_rate=Estimate(mean=0.95, low=0.9, high=0.98, n=150),
+    tilt_upper=0.05,
+    trusted=True,
+)
+
+
+def rows(n, cost=1.0, changed=0, merit=1.0, start=0):
+    return {
+        f"t{i:04d}": Row(
+            task_id=f"t{i:04d}",
+            cluster=f"new-{cost}" if i < start + changed else "same",
+            answered=True,
+            merit=merit if i < start + changed else 0.5,
+            cost_usd=cost * (1 + 0.05 * (i % 7)),
+            latency_s=1.0,
+        )
+        for i in range(start, start + n)
+    }
+
+
+def pick(key, claim="cost"):
+    return Pick(candidate_id=key, claim=claim, why="knee")
+
+
+def verdicts(n, referee=NOBODY, claim="cost", base_disagreement=0.1, **candidates):
+    table = {"base": rows(n), **{key: rows(n, **value) for key, value in candidates.items()}}
+    return judge(
+        [pick(key, claim) for key in candidates],
+        table,
+        "base",
+        eps=0.05,
+        referee=referee,
+        base_disagreement=base_disagreement,
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "most"), [(40, None), (64, 0), (80, 0), (134, 2), (300, 8), (500, 16)]
+)
+def test_most_changed_answers_that_still_pass(n, most):
+    accepted = [
+        changed
+        for changed in range(20)
+        if verdicts(n, v={"cost": 0.5, "changed": changed})[0].kind == "accept"
+    ]
+
+    assert (max(accepted) if accepted else None) == most
+
+
+def test_an_accepted_saving_carries_all_its_numbers():
+    (found,) = verdicts(100, v={"cost": 0.5, "changed": 1})
+
+    assert found.model_dump(exclude={"cost_ratio", "log_cost_ratio"}) == {
+        "candidate_id": "v",
+        "kind": "accept",
+        "claim": "cost",
+        "route": "agreement",
+        "n": 100,
+        "n_changed": 1,
+        "changed_upper": agreement_upper(1, 100),
+        "base_disagreement": 0.1,
+        "cheaper": True,
+        "not_worse": True,
+        "smallest_margin": agreement_upper(1, 100),
+        "n_more_tasks": 0,
+        "reason": "1 of 100 answers changed, so accuracy cannot have moved by more than 4.7 points; "
+        "not worse by more than 5 points, and it is cheaper",
+    }
+    assert found.cost_ratio is not None
+    assert found.log_cost_ratio is not None
+    assert found.cost_ratio.mean == pytest.approx(0.5)
+    assert found.log_cost_ratio.mean == pytest.approx(math.log(0.5))
+    assert found.cost_ratio.high < 1
+
+
+def test_too_few_tasks_are_inconclusive_and_say_how_many_more():
+    (found,) = verdicts(40, v={"cost": 0.5})
+
+    assert (found.kind, found.n_more_tasks) == ("inconclusive", 19)
+    assert found.reason == (
+        "0 of 40 answers changed, so accuracy cannot have moved by more than 7.2 points; the margin "
+        "is 5 points; the referee is not trusted (no check was admitted and no independent model "
+        "votes, so it can say nothing); about 19 more tasks would decide"
+    )
+
+
+def test_too_many_changed_answers_are_no_rejection_without_a_trusted_referee():
+    (found,) = verdicts(100, v={"cost": 0.2, "changed": 40, "merit": 0.0})
+
+    assert (found.kind, found.n_more_tasks) == ("inconclusive", None)
+    assert found.reason.endswith("no number of tasks decides without a trusted referee")
+
+
+def test_no_worse_but_not_cheaper_is_not_accepted():
+    (found,) = verdicts(100, v={"cost": 1.0})
+
+    assert (found.kind, found.not_worse, found.cheaper) == ("inconclusive", True, False)
+
+
+def test_cheap_in_the_typical_task_but_dear_on_the_bill_is_not_cheaper():
+    table = {"base": rows(100), "v": rows(100, cost=0.4)}
+    for i in range(0, 100, 12):
+        key = f"t{i:04d}"
+        table["v"][key] = Row(key, "same", True, 0.5, 9.0, 1.0)
+
+    def judged(cap):
+        return judge(
+            [pick("v")],
+            table,
+            "base",
+            eps=0.05,
+            referee=NOBODY,
+            base_disagreement=None,
+            cap_usd=cap,
+        )[0]
+
+    free, capped = judged(None), judged(1.5)
+
+    assert free.log_cost_ratio is not None
+    assert free.log_cost_ratio.high < 0
+    assert (free.cheaper, capped.cheaper) == (False, True)
+
+
+def test_under_200_tasks_the_first_that_fails_ends_the_testing():
+    found = verdicts(100, a={"cost": 0.5, "changed": 9}, b={"cost": 0.4})
+
+    assert [verdict.kind for verdict in found] == ["inconclusive", "inconclusive"]
+    assert found[1].not_worse
+    assert found[1].cheaper
+    assert found[1].reason.endswith(
+        "an earlier pick was not accepted, which ends the testing; "
+        "the numbers would do in a test of its own"
+    )
+
+
+def test_from_200_tasks_on_order_does_not_matter_but_the_number_of_picks_does():
+    found = verdicts(300, a={"cost": 0.5, "changed": 60}, b={"cost": 0.4, "changed": 6})
+    alone = verdicts(300, b={"cost": 0.4, "changed": 8})
+    among = verdicts(300, a={"cost": 0.5, "changed": 60}, b={"cost": 0.4, "changed": 8})
+
+    assert [verdict.kind for verdict in found] == ["inconclusive", "accept"]
+    assert [alone[0].kind, among[1].kind] == ["accept", "inconclusive"]
+
+
+def test_absent_rows_are_left_out_in_pairs():
+    table = {"base": rows(90), "v": rows(90, cost=0.5, start=10)}
+    (found,) = judge([pick("v")], table, "base", eps=0.05, referee=NOBODY, base_disagreement=None)
+
+    assert (found.n, found.n_changed, found.kind) == (80, 0, "accept")
+
+
+def test_nothing_measured_is_inconclusive():
+    (found,) = judge([pick("v")], {}, "base", eps=0.05, referee=NOBODY, base_disagreement=None)
+
+    assert (found.kind, found.n, found.changed_upper, found.cost_ratio) == (
+        "inconclusive",
+        0,
+        1.0,
+        None,
+    )
+
+
+def test_no_picks_no_verdicts():
+    assert verdicts(100) == ()
+
+
+def test_a_trusted_referee_can_carry_what_agreement_cannot():
+    (found,) = verdicts(500, TRUSTED, v={"cost": 0.5, "changed": 30, "merit": 1.0})
+
+    assert (found.kind, found.route) == ("accept", "referee")
+    assert found.smallest_margin < found.changed_upper
+
+
+def test_a_trusted_referee_can_reject():
+    (found,) = verdicts(300, TRUSTED, v={"cost": 0.5, "changed": 90, "merit": 0.0})
+
+    assert (found.kind, found.reason.partition("; ")[2]) == (
+        "reject",
+        "the referee sees a loss of more than 5 points",
+    )
+
+
+def test_better_is_claimed_by_a_trusted_referee_only():
+    gained = {"cost": 1.2, "changed": 40, "merit": 1.0}
+
+    assert verdicts(500, TRUSTED, claim="success", v=gained)[0].kind == "accept"
+    assert verdicts(500, NOBODY, claim="success", v=gained)[0].kind == "inconclusive"
+
+
+def test_the_unseen_spike_is_the_dearest_seen_of_either():
+    own, base = with_unseen_spike(np.array([1.0, 1.0]), np.array([1.0, 5.0]))
+
+    assert (own[-1], base[-1]) == (pytest.approx(5 / 3), 3.0)
+
+
+# --- the picks ---------------------------------------------------------------------------------
+
+
+def frozen(trusted=False, max_picks=3, **candidates):
+    table = {"base": rows(60), **{key: rows(60, **value) for key, value in candidates.items()}}
+    joint = law(table, "base", seed=1, n_boot=300, trusted=trusted)
+    return freeze_picks(
+        joint, candidate_ids=tuple(candidates), front=front_ids(joint), max_picks=max_picks
+    )
+
+
+def test_the_most_careful_saving_goes_first_and_none_is_picked_twice():
+    found = frozen(
+        careful={"cost": 0.33, "changed": 3}, trap={"cost": 0.2, "changed": 25, "merit": 0.45}
+    )
+
+    assert [(one.candidate_id, one.claim, one.why) for one in found] == [
+        ("careful", "cost", "fewest changed"),
+        ("trap", "cost", "knee"),
+    ] or [one.candidate_id for one in found] == ["careful"]
+    assert found[0].why == "fewest changed"
+
+
+def test_what_is_not_cheaper_is_no_pick_while_the_referee_is_not_trusted():
+    assert frozen(v={"cost": 1.1, "changed": 20, "merit": 1.0}) == ()
+
+
+def test_a_trusted_gain_is_picked_for_success():
+    assert frozen(trusted=True, v={"cost": 1.1, "changed": 20, "merit": 1.0}) == (
+        Pick("v", "success", "knee"),
+    )
+
+
+def test_no_more_picks_than_allowed():
+    many = {f"v{i}": {"cost": 0.3 + 0.1 * i, "changed": 12 - 4 * i} for i in range(3)}
+
+    assert len(frozen(max_picks=1, **many)) == 1
