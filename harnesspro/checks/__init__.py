@@ -1,0 +1,11 @@
+"""Checks and probes that need no model: answer kind -> what an answer can be held to.
+
+Pure; the owner's own checks are commands and run elsewhere.
+"""
+
+from __future__ import annotations
+
+from harnesspro.checks.admission import admit
+from harnesspro.checks.kinds import checks_for, empty_answer, mutants, passes, probes_for
+
+__all__ = ["admit", "checks_for", "empty_answer", "mutants", "passes", "probes_for"]

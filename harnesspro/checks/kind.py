@@ -1,0 +1,58 @@
+"""What the checks of one kind of answer are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import JsonValue
+
+from harnesspro.core.hashing import content_id
+from harnesspro.core.records import AnswerKind, AnswerSpec, Check, Probe, Task
+
+Test = Callable[[Task, AnswerSpec, JsonValue], bool]
+"""Whether an answer passes; True where the check has nothing to say of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """The checks, probes and mutants of one kind of answer."""
+
+    kind: AnswerKind
+    tests: Mapping[str, tuple[str, Test]]
+    """Check name -> its family and its test."""
+    empty: JsonValue
+    """The answer that says nothing."""
+    probe: Callable[[AnswerSpec, Task, np.random.Generator], tuple[Task, JsonValue] | None]
+    """A new task made after a given one, with its answer by construction."""
+    mutants: Callable[[AnswerSpec, Probe, np.random.Generator], Sequence[JsonValue]]
+    """Wrong answers to a probe, each wrong for one reason."""
+
+    def checks(self) -> tuple[Check, ...]:
+        """One unmeasured check a test."""
+        return tuple(
+            Check(
+                check_id=content_id("c", self.kind, name), family=family, name=name, writer="schema"
+            )
+            for name, (family, _) in self.tests.items()
+        )
+
+
+def with_request(task: Task, request: str) -> dict[str, JsonValue] | str:
+    """The input of a task with another request in place of its own.
+
+    The request is the field `request`, else the longest text of the input.
+    """
+    if not isinstance(task.input, dict):
+        return request
+    return {**task.input, request_key(task): request}
+
+
+def request_key(task: Task) -> str:
+    """The field of an input object that holds what is asked."""
+    assert isinstance(task.input, dict)
+    texts = {key: value for key, value in task.input.items() if isinstance(value, str)}
+    if "request" in texts or not texts:
+        return "request"
+    return max(texts, key=lambda key: (len(texts[key]), key))
