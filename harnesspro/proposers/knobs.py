@@ -39,8 +39,9 @@ class KnobProposer:
         seen = {_key(tried.knob_values) for tried in question.history}
         seen |= {_key(parent.knob_values), _key(question.base.knob_values)}
         for vector, why in _offers(question):
-            if _key(vector) not in seen:
-                return (_patch(parent, vector, why=why),)
+            patch = _patch(parent, vector, why=why)
+            if _key(vector) not in seen and patch.patch_id not in question.tried_ids:
+                return (patch,)
         return ()
 
 

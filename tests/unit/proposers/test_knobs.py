@@ -40,6 +40,12 @@ def test_an_unmeasured_variant_counts_as_tried():
     assert knobs_of(a_question(history=(BASELINE, unmeasured))) == {"temperature": 0.35}
 
 
+def test_a_refused_setting_is_not_offered_again():
+    (patch,) = KnobProposer().propose(a_question())
+    refused = replace(BASELINE, knob_values={}, patch_id=patch.patch_id, status="refused")
+    assert knobs_of(a_question(history=(BASELINE, refused))) == {"temperature": 0.35}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_with_enough_on_record_the_study_offers_a_new_setting_within_the_ranges(seed):
     assert len(MEASURED) >= MIN_OBSERVATIONS
