@@ -15,11 +15,19 @@ def test_every_patch_is_for_the_parent_and_from_an_operator_the_finding_justifie
         assert {f.removeprefix("f-") for f in patch.finding_ids} <= operator.detectors
 
 
-def test_patches_follow_the_rank_of_the_findings():
-    forward = OperatorProposer().propose(a_question(findings=(AGREE, FORM)))
-    backward = OperatorProposer().propose(a_question(findings=(FORM, AGREE)))
-    assert forward[0].finding_ids == ("f-samples_agree",)
-    assert backward[0].finding_ids == ("f-form_loss",)
+def test_what_keeps_every_answer_comes_first_whatever_the_rank():
+    for findings in ((AGREE, FORM), (FORM, AGREE)):
+        first, *others = OperatorProposer().propose(a_question(findings=findings))
+        assert first.proposer == "operator:stop_when_agreed"
+        assert all(patch.proposer != "operator:stop_when_agreed" for patch in others)
+
+
+def test_the_rest_take_turns_in_the_rank_of_the_findings():
+    for findings in ((AGREE, FORM), (FORM, AGREE)):
+        _, *others = OperatorProposer().propose(a_question(findings=findings))
+        assert [patch.finding_ids for patch in others[:2]] == [
+            (finding.finding_id,) for finding in findings
+        ]
 
 
 def test_the_same_change_is_offered_once():
