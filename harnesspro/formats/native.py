@@ -32,7 +32,14 @@ from harnesspro.core.records import (
 MANIFEST_NAME = "harness.yaml"
 MAX_FILE_BYTES = 1_000_000
 MAX_FILES = 500
-_SKIPPED_NAMES = {"__pycache__", ".git", ".venv", "node_modules", "tasks.jsonl"}
+_SKIPPED_NAMES = {
+    "__pycache__",
+    ".git",
+    ".venv",
+    "node_modules",
+    "tasks.jsonl",
+    "provenance.json",  # written beside the manifest by an export; no part of the harness
+}
 _PAID_DEFAULTS = {"prompt": "always", "skill": "on_demand", "tool": "on_demand"}
 _KNOB_KINDS = {"int": "int_range", "float": "float_range", "choice": "choices"}
 
