@@ -38,9 +38,7 @@ def refused(ended: Ended, terminal: Terminal, *, code: int, naming: str) -> None
         ("entry:", "entri:", "entr"),
     ],
 )
-def test_a_wrong_manifest_key_is_named(
-    terminal: Terminal, old: str, new: str, naming: str
-) -> None:
+def test_a_wrong_manifest_key_is_named(terminal: Terminal, old: str, new: str, naming: str) -> None:
     folder = a_harness(terminal.home, old=old, new=new)
     refused(terminal.run("improve", folder), terminal, code=3, naming=naming)
 
@@ -51,9 +49,7 @@ def test_a_model_nobody_knows_is_refused_before_anything_is_spent(terminal: Term
 
 
 def test_a_local_model_that_is_not_pulled_says_how_to_pull_it(terminal: Terminal) -> None:
-    ended = terminal.run(
-        "improve", "builtin:planted", "--model", "worker=local/qwen2.5-coder-0.5b"
-    )
+    ended = terminal.run("improve", "builtin:planted", "--model", "worker=local/qwen2.5-coder-0.5b")
     refused(ended, terminal, code=3, naming="harnesspro model pull")
 
 

@@ -32,7 +32,9 @@ def essence(document: dict[str, Any]) -> dict[str, Any]:
 
 def n_paid_calls(run: Path) -> int:
     with sqlite3.connect(f"file:{run}/ledger.db?mode=ro", uri=True) as ledger:
-        return int(ledger.execute("select count(*) from calls where replay_of is null").fetchone()[0])
+        return int(
+            ledger.execute("select count(*) from calls where replay_of is null").fetchone()[0]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -195,8 +197,14 @@ def test_a_budget_that_is_gone_before_any_improvement_ends_with_exit_code_4(
 
 def test_a_planner_brain_adds_candidates_of_its_own(terminal: Terminal) -> None:
     ended = improve(
-        terminal, *SMALL[:4], "--max-candidates", "6", "--rounds", "1",
-        "--improver-model", "sim/planner",
+        terminal,
+        *SMALL[:4],
+        "--max-candidates",
+        "6",
+        "--rounds",
+        "1",
+        "--improver-model",
+        "sim/planner",
     )
     assert ended.code == 0, ended.err
     document = ended.document
@@ -251,7 +259,11 @@ def test_the_owners_checks_run_in_the_sandbox_and_move_the_score(terminal: Termi
         manifest.write('checks:\n  - {name: short, command: ["python3", "/harness/short.py"]}\n')
     plain = terminal.run("eval", "builtin:planted", "--n-tasks", "8", "--json", "-q").document
     checked = terminal.run("eval", str(mine), "--n-tasks", "8", "--json", "-q").document
-    (run,) = [r for r in terminal.runs() if json.loads((r / "run.json").read_text())["config"]["harness_ref"] == str(mine)]
+    (run,) = [
+        r
+        for r in terminal.runs()
+        if json.loads((r / "run.json").read_text())["config"]["harness_ref"] == str(mine)
+    ]
     with sqlite3.connect(f"file:{run}/ledger.db?mode=ro", uri=True) as ledger:
         rows = ledger.execute("select value from records where kind = 'user_check'").fetchall()
     said = {json.loads(value)["passed"] for (value,) in rows}
