@@ -20,7 +20,7 @@ from harnesspro.sandbox.ground import DISK_BYTES, this_thread_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from harnesspro.sandbox.ground import Ground, Place
@@ -138,14 +138,16 @@ def begin_boxed(ground: Ground, place: Place, start: Start) -> Child:
             raise PermissionError(f"{start.code_dir} must be readable to other users")
         held += [_memory(b"\0".join(map(os.fsencode, _arguments(ground, place, start, code))))]
         held += [_memory(ground.filter), gate := _both_ends()]
-        status, told = os.pipe()
-        held += [told]
-        options = f"--args {held[1]} --seccomp {held[2]} --block-fd {gate} --json-status-fd {told}"
+        options = f"--args {held[1]} --seccomp {held[2]} --block-fd {gate} --json-status-fd"
         inner = start.argv or box.python_entry(
             ground.python, judge=box.JUDGE, work=box.WORK, code=box.CODE
         )
-        command = ["bwrap", *options.split(), "--", *inner]
-        child = _spawn(ground.bwrap, command, held[1:], status, as_uid=ground.as_uid)
+        child = _spawn(
+            ground.bwrap,
+            lambda told: ["bwrap", *options.split(), told, "--", *inner],
+            held[1:],
+            as_uid=ground.as_uid,
+        )
         try:
             _open_gate(child, gate, code, start, as_uid=ground.as_uid)
         except BaseException:
@@ -194,21 +196,24 @@ def _both_ends() -> int:
 
 def _spawn(
     executable: str,
-    command: Sequence[str],
+    command: Callable[[str], list[str]],
     passed: Sequence[int],
-    status: int,
     *,
     as_uid: int | None = None,
     cwd: str = "/",
     env: Mapping[str, str] | None = None,
 ) -> Child:
+    """Start `command(descriptor)`; what it tells on that descriptor the Child hears. No copy of it
+    stays here, so an early end is heard at once.
+    """
+    status, told = os.pipe()
     try:
         process = subprocess.Popen(
-            command,
+            command(str(told)),
             executable=executable,
             env=dict(env or {}),
             cwd=cwd,
-            pass_fds=passed,
+            pass_fds=(*passed, told),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -220,6 +225,8 @@ def _spawn(
     except BaseException:
         os.close(status)
         raise
+    finally:
+        os.close(told)
     return Child(process, status)
 
 
@@ -282,22 +289,17 @@ def begin_bare(ground: Ground, place: Place, start: Start) -> Child:
                 return outside + text[len(inside) :]
         return text
 
-    status, told = os.pipe()
-    keeper = [ground.python, "-I", "-S", "-B", ground.keeper, str(told)]
+    keeper = [ground.python, "-I", "-S", "-B", ground.keeper]
     inner = start.argv or box.python_entry(
         ground.python, judge=ground.judge, work=place.work, code=start.code_dir
     )
     values = {name: real(value) for name, value in start.env.items()}
-    try:
-        child = _spawn(
-            ground.python,
-            [*keeper, json.dumps(start.limits()), *map(real, inner)],
-            [told],
-            status,
-            cwd=place.work,
-            env=box.environment(place.work, ground.prefix, values),
-        )
-    finally:
-        os.close(told)
+    child = _spawn(
+        ground.python,
+        lambda told: [*keeper, told, json.dumps(start.limits()), *map(real, inner)],
+        [],
+        cwd=place.work,
+        env=box.environment(place.work, ground.prefix, values),
+    )
     child.began = child.await_pid() is not None
     return child

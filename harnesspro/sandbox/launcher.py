@@ -39,7 +39,8 @@ MISSING_COMMAND = 127
 
 
 def main(fd: int) -> int:
-    """Serve one peer until it closes; everything started is dead before this returns."""
+    """Serve one peer until it closes or a SIGTERM; all that was started is dead at the end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sock = socket.socket(fileno=fd)
     config = wire.receive(sock)
     if config is None:

@@ -7,13 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from harnesspro.core.errors import HarnessProError
-from tests.unit.sandbox.boxes import Box, launched
+from tests.unit.sandbox.boxes import Box, launched, marked, wait_until
 
 TRACE = """
 import ctypes, os, time
@@ -56,26 +55,6 @@ def test_case_12_leaving_by_an_exception_is_a_crash(s3: Box):
 def test_case_17_time_is_measured_outside(s3: Box):
     slow = "import time\ndef solve(task, h):\n    time.sleep(0.4); time.time = lambda: 0; time.monotonic = time.time; return 1\n"
     assert s3.solve(slow).wall_s >= 0.4
-
-
-def marked(marker: str) -> list[int]:
-    """The processes of the host that carry the marker in their command line."""
-    found = []
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if marker.encode() in line.read_bytes():
-                found.append(int(line.parent.name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
-
-
-def wait_until(condition, seconds: float = 10.0) -> bool:
-    """Whether it came true in time."""
-    deadline = time.monotonic() + seconds
-    while not (met := condition()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return bool(met)
 
 
 def daemons(marker: str) -> str:

@@ -8,7 +8,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,3 +97,23 @@ def launched(level: str) -> Iterator[Box]:
         finally:
             client.close()
             process.wait(20)
+
+
+def marked(marker: str) -> list[int]:
+    """The processes of the host that carry the marker in their command line."""
+    found = []
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if marker.encode() in line.read_bytes():
+                found.append(int(line.parent.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    """Whether it came true in time."""
+    deadline = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(met)
