@@ -20,6 +20,7 @@ _N_GAPS = 40
 _MIN_GAPS = 3
 _Z_80 = 1.2816
 _TEXT = 100
+_LONG_TEXT = 400
 PHASE_WORDS = {
     "measure": "measuring the harness",
     "evaluate": "running trials",
@@ -29,6 +30,7 @@ PHASE_WORDS = {
     "race": "racing candidates",
     "confirm": "confirming the picks",
     "keep": "keeping what won",
+    "open vault": "opening the vault",
 }
 
 
@@ -51,6 +53,7 @@ class Progress:
     n_dropped: int = 0
     cap_usd: float | None = None
     trial_usd: float = 0.0
+    """Of the trials really run since the run last gave its own count."""
     attributed_usd: float | None = None
     paid_usd: float | None = None
     best_saving: float | None = None
@@ -65,8 +68,8 @@ class Progress:
 
     @property
     def spent_usd(self) -> float:
-        """Attributed dollars: the run's own count, or the trials' sum before the first count."""
-        return self.trial_usd if self.attributed_usd is None else self.attributed_usd
+        """Attributed dollars: the run's own last count and what the trials since then took."""
+        return (self.attributed_usd or 0.0) + self.trial_usd
 
 
 def after(progress: Progress, event: str, fields: Fields, *, now: float) -> Progress:
@@ -102,8 +105,10 @@ def _planned(progress: Progress, fields: Fields, now: float) -> Progress:
 
 
 def _done(progress: Progress, fields: Fields, now: float) -> Progress:
+    if fields.get("replayed") is True:
+        return replace(progress, n_done=progress.n_done + 1, last_done_at=now)
     gaps = progress.gaps_s
-    if progress.last_done_at is not None and fields.get("replayed") is not True:
+    if progress.last_done_at is not None:
         gaps = (*gaps, max(0.0, now - progress.last_done_at))[-_N_GAPS:]
     return replace(
         progress,
@@ -134,7 +139,7 @@ def _refused(progress: Progress, fields: Fields, now: float) -> Progress:
 
 def _dropped(progress: Progress, fields: Fields, now: float) -> Progress:
     del now
-    latest = f"dropped: {_text(fields, 'id')} ({_text(fields, 'reason')})"
+    latest = f"dropped: {_short(fields)} ({_text(fields, 'reason')})"
     return replace(progress, n_dropped=progress.n_dropped + 1, latest=latest)
 
 
@@ -146,11 +151,10 @@ def _front(progress: Progress, fields: Fields, now: float) -> Progress:
 
 def _spend(progress: Progress, fields: Fields, now: float) -> Progress:
     del now
-    return replace(
-        progress,
-        attributed_usd=_number(fields, "attributed_usd"),
-        paid_usd=_number(fields, "paid_usd"),
-    )
+    attributed, paid = _number(fields, "attributed_usd"), _number(fields, "paid_usd")
+    if attributed is None:
+        return replace(progress, paid_usd=paid)
+    return replace(progress, attributed_usd=attributed, trial_usd=0.0, paid_usd=paid)
 
 
 def _stopped(progress: Progress, fields: Fields, now: float) -> Progress:
@@ -184,18 +188,23 @@ def milestone(before: Progress, event: str, fields: Fields) -> str | None:
         line = phase_words(_phase(before, fields, before.started_at))
         return None if line == phase_words(before) else line
     if event == "finding":
-        pattern, part = _text(fields, "pattern"), _text(fields, "part")
-        if pattern in before.patterns:
-            return None
-        amount = _number(fields, "usd_per_1000")
-        cost = f": {figures.usd(amount)} for 1,000 tasks" if amount is not None else ""
-        return f"found: {pattern}{f' ({part})' if part else ''}{cost}"
+        return None if _text(fields, "pattern") in before.patterns else _finding_line(fields)
     if event == "verdict":
-        reason = _text(fields, "reason")
-        return f"verdict on {_text(fields, 'id')}: {_text(fields, 'kind')}. {reason}"
+        reason = safe_text(fields.get("reason") or "", limit=_LONG_TEXT)
+        return f"verdict on {_short(fields)}: {_text(fields, 'kind')}. {reason}"
     if event == "run.stopped":
         return f"stopped: {_text(fields, 'reason')}"
     return None
+
+
+def _finding_line(fields: Fields) -> str:
+    pattern, part = _text(fields, "pattern"), _text(fields, "part")
+    cost, lost = _number(fields, "usd_per_1000"), _number(fields, "lost_success")
+    facts = [f"{figures.usd(cost)} for 1,000 tasks"] if cost else []
+    facts += [f"{figures.percent(lost)} of trials lost"] if lost else []
+    return (
+        f"found: {pattern}{f' ({part})' if part else ''}{': ' if facts else ''}{', '.join(facts)}"
+    )
 
 
 def _started_line(fields: Fields) -> str:
@@ -293,6 +302,11 @@ def _number(fields: Fields, name: str) -> float | None:
 def _whole(fields: Fields, name: str) -> int | None:
     value = _number(fields, name)
     return None if value is None else int(value)
+
+
+def _short(fields: Fields) -> str:
+    """The candidate's id as tables show it."""
+    return _text(fields, "id").removeprefix("h-")[:6]
 
 
 def _text(fields: Fields, name: str) -> str:

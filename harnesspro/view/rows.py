@@ -41,7 +41,8 @@ class Row:
     stamp: Stamp
     score: Estimate
     answers_changed: Estimate | None
-    """Share of tasks whose answer changed; None for the baseline and where not measured."""
+    """Share of tasks whose answer changed, `high` its upper 95 % bound: of the confirm tasks for a
+    pick. None for the baseline and where not measured."""
     cost_per_1000: Estimate
     """Dollars for 1,000 tasks."""
     change: Estimate | None
@@ -93,7 +94,7 @@ def _row(doc: RunDocument, point: Point, letter: str, short: dict[str, str]) -> 
         verdict=point.verdict,
         stamp=point.stamp,
         score=point.score,
-        answers_changed=point.answers_changed,
+        answers_changed=_answers_changed(doc, point),
         cost_per_1000=scaled(point.cost_usd_per_task, 1000.0),
         change=change,
         confirmed_change=confirmed,
@@ -102,6 +103,14 @@ def _row(doc: RunDocument, point: Point, letter: str, short: dict[str, str]) -> 
         n_right=round(accuracy.mean * accuracy.n) if accuracy else None,
         isolation=point.isolation,
     )
+
+
+def _answers_changed(doc: RunDocument, point: Point) -> Estimate | None:
+    for verdict in doc.verdicts:
+        if verdict.candidate_id == point.candidate_id and verdict.n > 0:
+            share = verdict.n_changed / verdict.n
+            return Estimate(mean=share, low=0.0, high=verdict.changed_upper, n=verdict.n)
+    return point.answers_changed
 
 
 def _change(doc: RunDocument, point: Point) -> tuple[Estimate | None, bool]:

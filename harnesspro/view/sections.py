@@ -109,7 +109,12 @@ def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
     is_base = row.kind == "baseline"
     cells = [
         el("td", el("span", row.short_id, class_="name id"), *picks),
-        el("td", row.summary, _small("" if is_base else row.proposer), class_="text"),
+        el(
+            "td",
+            sentences.sentence(row.summary),
+            _small("" if is_base else row.proposer),
+            class_="text",
+        ),
         el("td", None if is_base else _tag(word), _small(row.stamp if row.verdict else "")),
         _number(cost, figures.usd_interval(row.cost_per_1000, decimals=decimals)),
         _number("" if is_base else figures.change(row.change), _change_interval(row)),
@@ -154,13 +159,10 @@ def verdicts_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup | 
     lines = []
     for verdict in doc.verdicts:
         word = sentences.VERDICT_WORDS[verdict.kind]
-        more = ""
-        if verdict.n_more_tasks is not None:
-            more = f" About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
         name = names.get(verdict.candidate_id, verdict.candidate_id)
         lines += [
             el("dt", el("span", name, class_="name id")),
-            el("dd", _tag(word), f". {verdict.reason}{more}"),
+            el("dd", _tag(word), f". {sentences.verdict_sentence(verdict)}"),
         ]
     return _section("Verdicts", el("dl", *lines, class_="facts"))
 
@@ -200,7 +202,10 @@ def words_section(doc: RunDocument) -> Markup | None:
     """The report in plain sentences."""
     if not doc.words:
         return None
-    return _section("In words", el("div", *(el("p", each) for each in doc.words), class_="words"))
+    return _section(
+        "In words",
+        el("div", *(el("p", sentences.sentence(each)) for each in doc.words), class_="words"),
+    )
 
 
 def money_section(doc: RunDocument) -> Markup:
@@ -263,7 +268,7 @@ def refusals_section(doc: RunDocument) -> Markup | None:
     if not doc.refusals:
         return None
     items = [
-        el("li", each.patch.summary, f" ({each.patch.proposer}): {each.reason}")
+        el("li", f"{each.patch.summary} ({each.patch.proposer}): {each.reason}")
         for each in doc.refusals
     ]
     count = figures.counted(len(items), "proposal")

@@ -13,6 +13,7 @@ from harnesspro.core.money import NANOS_PER_USD
 from harnesspro.core.records import RunDocument, Verdict
 from harnesspro.view import figures
 from harnesspro.view.rows import Row, rows
+from harnesspro.view.text import safe_text
 
 Tone = Literal["accepted", "open", "nothing"]
 VERDICT_WORDS = {
@@ -55,6 +56,21 @@ class Waste:
     """Of everything the diagnosed trials cost."""
     lost_success: float
     advice: str
+
+
+def sentence(text: str) -> str:
+    """The text with a capital first and a full stop last, made safe; empty stays empty."""
+    shown = safe_text(text).strip()
+    ended = not shown or shown.endswith((".", "!", "?", ")"))
+    return shown[:1].upper() + shown[1:] + ("" if ended else ".")
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """The reason, and how many more tasks would decide where some number would."""
+    reason = sentence(verdict.reason)
+    if verdict.kind != "inconclusive" or not verdict.n_more_tasks:
+        return reason
+    return f"{reason} About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
 
 
 def verdict_word(row: Row) -> str:
@@ -133,7 +149,7 @@ def _open(doc: RunDocument, row: Row, verdict: Verdict | None) -> str:
             f"{figures.counted(n_others, 'candidate')}; not confirmed. {_agreement(row)}"
         ).strip()
     more = ""
-    if verdict.n_more_tasks is not None:
+    if verdict.n_more_tasks:
         more = f"; about {figures.counted(verdict.n_more_tasks, 'more task')} would decide"
     tasks = figures.counted(verdict.n, "task")
     return f"Not settled on {tasks}{more}. {_agreement(row)}".strip()

@@ -159,11 +159,11 @@ def _changes(table_rows: list[Row], console: Console) -> Table | None:
 
 def _change(row: Row, *, wide: bool) -> str:
     if wide:
-        return row.summary
+        return sentences.sentence(row.summary)
     notes = [*_picks(row), f"{figures.seconds(row.latency_s.mean)} a task"]
     if row.accuracy is not None:
         notes.append(f"{row.n_right} of {row.accuracy.n} right")
-    return f"{row.summary} ({', '.join(notes)})"
+    return f"{sentences.sentence(row.summary)} ({', '.join(notes)})"
 
 
 def _verdicts(doc: RunDocument, console: Console) -> Table | None:
@@ -172,16 +172,13 @@ def _verdicts(doc: RunDocument, console: Console) -> Table | None:
     for verdict in doc.verdicts:
         row = names.get(verdict.candidate_id)
         letter = row.letter if row else "?"
-        more = ""
-        if verdict.n_more_tasks is not None:
-            more = f" About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
         word = sentences.VERDICT_WORDS[verdict.kind]
-        lines.append((letter, f"{word.capitalize()}. {verdict.reason}{more}"))
+        lines.append((letter, f"{word.capitalize()}. {sentences.verdict_sentence(verdict)}"))
     return _listed(lines, console) if lines else None
 
 
 def _findings(doc: RunDocument, console: Console) -> Table | None:
-    found = sentences.wastes(doc)
+    found = [each for each in sentences.wastes(doc) if each.usd_per_1000 or each.lost_success]
     if not found:
         return None
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 from rich.console import Console
@@ -118,7 +118,7 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
-    max_leaves=5,
+    max_leaves=3,
 )
 EVENTS = st.sampled_from(
     [
@@ -138,7 +138,8 @@ FIELDS = st.dictionaries(
 )
 
 
-@given(st.lists(st.tuples(EVENTS, FIELDS), max_size=15))
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(EVENTS, FIELDS), max_size=8))
 def test_any_event_with_any_fields_is_taken(events: list[tuple[str, dict[str, JsonValue]]]) -> None:
     live, clock, out = plain()
     for event, fields in events:
@@ -161,11 +162,14 @@ def test_candidates_spend_and_saving_are_counted() -> None:
         ("candidate", {"id": "h-2", "summary": "Two."}),
         ("race.dropped", {"id": "h-2", "reason": "dearer"}),
         ("front", {"size": 2, "best_saving": 0.67}),
+        ("trial.done", {"cost_usd": 0.5, "replayed": False}),
         ("spend", {"attributed_usd": 0.0042, "paid_usd": 0.0}),
+        ("trial.done", {"cost_usd": 0.001, "replayed": False}),
+        ("trial.done", {"cost_usd": 0.001, "replayed": True}),
     )
     assert status_line(progress, now=now) == (
-        "racing candidates, round 1 of 2; 0 of 60 trials; 1 of 2 candidates alive; "
-        "$0.0042 of $1.00 spent; best saving 67 %; time left not known yet"
+        "racing candidates, round 1 of 2; 3 of 60 trials; 1 of 2 candidates alive; "
+        "$0.0052 of $1.00 spent; best saving 67 %; time left not known yet"
     )
 
 
@@ -220,3 +224,24 @@ def test_short_times_are_seconds_and_long_ones_minutes(seconds: float, words: st
         started_at=0.0, n_done=20, plan_trials=60, gaps_s=(seconds,) * 5, last_done_at=0.0
     )
     assert left_words(progress, now=0.0) == words
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "line"),
+    [
+        ("finding", {"pattern": "p", "usd_per_1000": 0.0}, "found: p"),
+        ("finding", {"pattern": "p", "lost_success": 0.042}, "found: p: 4.2 % of trials lost"),
+        (
+            "verdict",
+            {"id": "h-cd45c0b2bbcb5b63", "kind": "accept", "reason": "0 of 64 answers changed"},
+            "verdict on cd45c0: accept. 0 of 64 answers changed",
+        ),
+        ("phase", {"name": "open vault", "round": None, "n_rounds": None}, "opening the vault"),
+        ("phase", {"name": "novel", "round": 1, "n_rounds": 2}, "novel, round 1 of 2"),
+        ("trial.done", {"cost_usd": 1.0}, None),
+    ],
+)
+def test_milestones_say_what_is_known(
+    event: str, fields: dict[str, JsonValue], line: str | None
+) -> None:
+    assert milestone(Progress(started_at=0.0), event, fields) == line

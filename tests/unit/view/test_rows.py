@@ -24,6 +24,7 @@ from tests.unit.view.documents import (
     document,
     est,
     point,
+    verdict,
 )
 
 
@@ -53,6 +54,13 @@ def test_a_pick_shows_the_paired_ratio_of_the_confirm_tasks() -> None:
     assert row.change is not None
     assert row.change.mean == pytest.approx(-0.669)
     assert (row.change.low, row.change.high) == pytest.approx((-0.69, -0.648))
+
+
+def test_a_pick_shows_the_changed_answers_of_the_confirm_tasks_and_their_bound() -> None:
+    doc = document(verdicts=(verdict(n=64, n_changed=1, changed_upper=0.072),))
+    changed = rows(doc)[1].answers_changed
+    assert changed == est(1 / 64, 0.0, 0.072, 64)
+    assert rows(doc)[2].answers_changed == BEST.answers_changed
 
 
 def test_the_others_show_the_ratio_of_the_means() -> None:
