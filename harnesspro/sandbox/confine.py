@@ -21,7 +21,7 @@ UNAVAILABLE = 71
 """The exit code where the kernel has no Landlock: nothing was started, nothing was given up."""
 USAGE, MISSING_COMMAND = 2, 127
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF, CAPSET = 444, 445, 446, {"x86_64": 126, "aarch64": 91}
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 ASK_VERSION, PATH_BENEATH = 1, 1
 NO_NEW_PRIVS, DROP_BOUND, AMBIENT, CLEAR_ALL = 38, 24, 47, 4
 CAPABILITY_VERSION, LAST_CAPABILITY = 0x20080522, 63
@@ -94,7 +94,7 @@ def drop_capabilities() -> None:
         _libc.prctl(DROP_BOUND, number, 0, 0, 0)  # without SETPCAP refused, and then not needed
     _libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
     head, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
-    _call(_libc.syscall(CAPSET[os.uname().machine], head, none))
+    _call(_libc.capset(head, none))
 
 
 def _grant(rules: int, path: str, granted: int) -> None:

@@ -41,15 +41,19 @@ def test_closing_ends_what_still_runs():
             running.result(10)
 
 
-def test_its_environment_is_empty_and_it_holds_only_its_socket():
+def test_its_environment_is_empty_and_no_start_leaves_a_descriptor_or_a_mount():
     with launched("S3") as box:
-        assert Path(f"/proc/{box.process.pid}/environ").read_bytes() == b""
-        box.sh("true")
-        links = [os.readlink(path) for path in Path(f"/proc/{box.process.pid}/fd").iterdir()]
-    sockets = [link for link in links if link.startswith("socket:")]
-    files = [link for link in links if link.startswith("/") and link != "/dev/null"]
-    assert len(sockets) == 1
-    assert files in ([], [os.readlink("/proc/self/fd/2")])
+        process = Path(f"/proc/{box.process.pid}")
+        held, mounts = sorted(os.listdir(process / "fd")), (process / "mounts").read_text()
+        assert (process / "environ").read_bytes() == b""
+        for line, wall_s in (("true", 5), ("no-such-command", 5), ("sleep 9", 0.2)):
+            box.sh(line, wall_s=wall_s, broker=True)
+        box.sh("true", files={"../x": ""})
+        box.sh("true", env={"A": "\0"})
+        box.code.chmod(0o700)
+        assert box.sh("true").ended == "refused"
+        assert wait_until(lambda: sorted(os.listdir(process / "fd")) == held)
+        assert (process / "mounts").read_text() == mounts
 
 
 @pytest.mark.parametrize("spec", [None, 7, {}, {"code_dir": "/c"}, {"files": 1}])
