@@ -34,10 +34,23 @@ def front_chart(rows: Sequence[Row]) -> dict[str, Any]:
     data = alt.Data(values=[_datum(row) for row in rows])  # type: ignore[no-untyped-call]
     base = alt.Chart(data)
     chart = alt.layer(
-        _front_line(base), *_intervals(base, rows), _points(base, rows), _names(base)
+        _front_line(rows), *_intervals(base, rows), _points(base, rows), _names(base)
     ).properties(width="container", height=_HEIGHT, background="transparent")
     spec: dict[str, Any] = chart.configure(**_CONFIG).to_dict()
     return spec
+
+
+def _line(rows: Sequence[Row]) -> list[dict[str, float]]:
+    """The best score so much money buys: the front's members that score more than every cheaper
+    one, drawn on to the right edge.
+    """
+    front = [row for row in rows if row.on_front]
+    corners: list[dict[str, float]] = []
+    for row in sorted(front, key=lambda row: (row.cost_per_1000.mean, -row.score.mean)):
+        if not corners or row.score.mean > corners[-1]["score"]:
+            corners.append({"cost": row.cost_per_1000.mean, "score": row.score.mean})
+    edge = [{"cost": _right_edge(rows), "score": corners[-1]["score"]}] if corners else []
+    return corners + edge
 
 
 def _datum(row: Row) -> dict[str, Any]:
@@ -46,7 +59,6 @@ def _datum(row: Row) -> dict[str, Any]:
     return {
         "name": safe_text(row.short_id),
         "kind": row.kind,
-        "on_front": row.on_front,
         "verdict": sentences.verdict_word(row),
         "cost": cost.mean,
         "cost_low": cost.low,
@@ -68,13 +80,17 @@ def _datum(row: Row) -> dict[str, Any]:
 def _x(rows: Sequence[Row]) -> alt.X:
     import altair as alt
 
-    high = max(max(row.cost_per_1000.high, row.cost_per_1000.mean) for row in rows) or 1.0
+    high = _right_edge(rows)
     return alt.X(
         "cost:Q",
         title="dollars for 1,000 tasks",
-        scale=alt.Scale(domain=[0, high * 1.06], nice=False),
+        scale=alt.Scale(domain=[0, high], nice=False),
         axis=alt.Axis(format=f"$,.{_tick_decimals(high)}f", tickCount=6),
     )
+
+
+def _right_edge(rows: Sequence[Row]) -> float:
+    return 1.06 * max(max(row.cost_per_1000.high, row.cost_per_1000.mean) for row in rows) or 1.0
 
 
 def _tick_decimals(high: float) -> int:
@@ -95,10 +111,12 @@ def _y(rows: Sequence[Row]) -> alt.Y:
     )
 
 
-def _front_line(base: alt.Chart) -> alt.Chart:
-    """Among the front's points: the best score so much money buys."""
+def _front_line(rows: Sequence[Row]) -> alt.Chart:
+    import altair as alt
+
+    data = alt.Data(values=_line(rows))  # type: ignore[no-untyped-call]
     line: alt.Chart = (
-        base.transform_filter("datum.on_front")
+        alt.Chart(data)
         .mark_line(interpolate="step-after", color="var(--accent)", opacity=0.45, strokeWidth=1.5)
         .encode(x="cost:Q", y="score:Q", order="cost:Q")
     )

@@ -80,8 +80,8 @@ def chart_section() -> Markup:
             aria_label="Score against cost; the table has the numbers",
         ),
         el("noscript", el("p", "The chart needs JavaScript; the table has all its numbers.")),
-        note="Further left is cheaper, further up is better. Bars are 95 % intervals; the line is "
-        "the front.",
+        note="Further left is cheaper, further up is better. Bars are intervals; the line is the "
+        "best score so much money buys. The front is in colour.",
     )
 
 
@@ -111,7 +111,7 @@ def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
         el("td", el("span", row.short_id, class_="name id"), *picks),
         el(
             "td",
-            sentences.sentence(row.summary),
+            _prose(row.summary),
             _small("" if is_base else row.proposer),
             class_="text",
         ),
@@ -127,6 +127,11 @@ def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
         low_high = figures.percent_interval(row.accuracy) if row.accuracy else ""
         cells.append(_number(right, low_high))
     return el("tr", *cells, class_=row.kind)
+
+
+def _prose(text: str) -> str:
+    """A sentence whose arrows do not break over two lines."""
+    return sentences.sentence(text).replace("->", "\u2192")
 
 
 def _tag(word: str) -> Markup:

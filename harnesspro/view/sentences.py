@@ -61,7 +61,7 @@ class Waste:
 def sentence(text: str) -> str:
     """The text with a capital first and a full stop last, made safe; empty stays empty."""
     shown = safe_text(text).strip()
-    ended = not shown or shown.endswith((".", "!", "?", ")"))
+    ended = not shown or shown.endswith((".", "!", "?"))
     return shown[:1].upper() + shown[1:] + ("" if ended else ".")
 
 

@@ -20,6 +20,7 @@ from harnesspro.view.page import page_html
 from harnesspro.view.rows import rows
 from tests.unit.view.documents import (
     BASELINE,
+    BEST,
     CHEAP,
     bare_document,
     document,
@@ -162,6 +163,18 @@ def test_the_chart_draws_and_names_the_front_and_the_baseline(
     drawn = [each for each in ("baseline", "3f2a91", "7c01d2") if f">{each}</text>" in svg]
     assert len(drawn) == n_names
     assert "NaN" not in svg
+
+
+def test_the_line_never_goes_down() -> None:
+    dearer_and_worse = CHEAP.model_copy(
+        update={"candidate_id": "h-0000000000000000", "cost_usd_per_task": est(9e-5, 8e-5, 1e-4)}
+        | {"score": est(0.6, 0.5, 0.7)}
+    )
+    spec = front_chart(rows(document(front=(CHEAP, dearer_and_worse, BEST))))
+    corners = spec["layer"][0]["data"]["values"]
+    assert [each["score"] for each in corners] == [0.69, 0.71, 0.71]
+    assert [each["cost"] for each in corners] == pytest.approx([0.0416, 0.069, 1.06 * 0.152])
+    assert front_chart(rows(bare_document()))["layer"][0]["data"]["values"] == []
 
 
 def test_markup_escapes_everything_but_markup() -> None:

@@ -121,7 +121,7 @@ def test_the_bill_names_calls_paid_without_an_answer() -> None:
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("one call", "One call."), ("Done.", "Done."), ("", ""), ("x\x1b (y)", "X\\x1b (y)")],
+    [("one call", "One call."), ("Done.", "Done."), ("", ""), ("x\x1b (y)", "X\\x1b (y).")],
 )
 def test_a_sentence_has_a_capital_and_a_full_stop(text: str, shown: str) -> None:
     assert sentence(text) == shown
