@@ -174,6 +174,7 @@ def build_bench(
     ledger = RunLedger(LedgerReader(run_dir), broker)
     trees = GitTrees(run_dir)
     sandbox = SandboxClient.from_fd(config["launcher_fd"], header.isolation)
+    purse_empty = Event()
     backend = LocalBackend(
         sandbox=sandbox,
         meter=broker,
@@ -182,6 +183,7 @@ def build_bench(
         payload_of=native.sdk_payload,
         concurrency=header.config.concurrency,
         stop=interrupted,
+        purse_empty=purse_empty,
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
     improver = None
@@ -213,6 +215,7 @@ def build_bench(
         write_report=lambda document: write_json(run_dir / "report.json", document),
         certify=_certifier(header, run_dir, config["firewall"]),
         interrupted=interrupted.is_set,
+        purse_empty=purse_empty.is_set,
     )
     return open_bench(
         header,

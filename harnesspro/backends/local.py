@@ -32,8 +32,8 @@ PayloadOf = Callable[[Harness, Task], dict[str, Any]]
 class LocalBackend:
     """Runs trials in order, `concurrency` at a time. Implements `core.ports.Backend`.
 
-    `stop` set means: finish what is running, start nothing more; `run` then yields fewer trials
-    than it was given jobs.
+    `stop` or `purse_empty` set means: finish what is running, start nothing more; `run` then
+    yields fewer trials than it was given jobs.
     """
 
     sandbox: Sandbox
@@ -43,6 +43,14 @@ class LocalBackend:
     payload_of: PayloadOf
     concurrency: int
     stop: Event
+    """Set from outside, to end early."""
+    purse_empty: Event
+    """Set here, once the run's cap refused a call."""
+
+    @property
+    def ending(self) -> bool:
+        """Whether nothing more may be started."""
+        return self.stop.is_set() or self.purse_empty.is_set()
 
     def run(self, jobs: Sequence[TrialJob]) -> Iterator[Trial]:
         """Each job's trial as it ends; see the port."""
@@ -50,7 +58,7 @@ class LocalBackend:
         running: set[Future[Trial | None]] = set()
         with ThreadPoolExecutor(max_workers=self.concurrency) as pool:
             while True:
-                while len(running) < self.concurrency and not self.stop.is_set():
+                while len(running) < self.concurrency and not self.ending:
                     job = next(waiting, None)
                     if job is None:
                         break
@@ -69,7 +77,7 @@ class LocalBackend:
             return Trial.model_validate(recorded)
         trial: Trial | None = None
         for attempt in range(N_ATTEMPTS):
-            if self.stop.is_set() and attempt:
+            if self.ending and attempt:
                 break
             trial = self._attempt(job, attempt)
             if trial is None or trial.outcome != "void":
@@ -86,7 +94,7 @@ class LocalBackend:
         finally:
             metered = self.meter.close_trial(token)
         if metered.limit_hit == "run_budget":
-            self.stop.set()
+            self.purse_empty.set()
             return None
         return trial_from(job, result, metered, attempt=attempt, isolation=self.sandbox.level)
 

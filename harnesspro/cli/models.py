@@ -63,13 +63,15 @@ def pull(name: str = NAME, as_json: bool = JSON) -> int:
 
 def serve(model: str = MODEL, port: int = PORT, threads: int | None = THREADS) -> int:
     """Serve a model on loopback until Ctrl-C; the address is what this prints."""
+    from harnesspro.core.errors import ProviderError
     from harnesspro.providers.model_server import start_server
 
     server = start_server(model, threads=threads or len(os.sched_getaffinity(0)), port=port)
     try:
         _print(f"{server.url}/v1")
         _say("Serving; Ctrl-C ends it.")
-        return server.wait()
+        code = server.wait()
+        raise ProviderError(model, f"the server ended by itself (exit code {code})")
     except KeyboardInterrupt:
         return 0
     finally:

@@ -16,7 +16,7 @@ from harnesspro.cli import prepare as preparing
 from harnesspro.config import RunConfig, RunHeader, Verb, out_folder
 from harnesspro.core.errors import ConfigError, HarnessProError
 from harnesspro.core.records import RunDocument
-from harnesspro.store.runs import find_run, new_run_id, read_document, write_json
+from harnesspro.store.runs import find_run, new_run_id, read_document, write_json, write_text
 from harnesspro.view.text import safe_text
 
 
@@ -105,14 +105,14 @@ def sit(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool, quiet: bo
 
     code = run_processes(header, run_dir, out, quiet=quiet, say=say)
     if code in _WITH_DOCUMENT and (run_dir / "report.json").is_file():
-        show(header, run_dir, as_json=as_json)
+        show(header, run_dir, out, as_json=as_json)
     return code
 
 
 _WITH_DOCUMENT = frozenset({0, 4, 5, 130})
 
 
-def show(header: RunHeader, run_dir: Path, *, as_json: bool) -> None:
+def show(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool) -> None:
     """The document of a finished sitting: JSON, or as a person reads it."""
     if header.config.verb != "improve":
         document = json.loads((run_dir / "report.json").read_text(encoding="utf-8"))
@@ -128,14 +128,15 @@ def show(header: RunHeader, run_dir: Path, *, as_json: bool) -> None:
         return
     from harnesspro.view.terminal import print_document
 
-    print_document(document, Console())
+    shown = None if out == out_folder(None) else str(out)
+    print_document(document, Console(), report=str(run_dir / "report.html"), out=shown)
 
 
 def write_page(document: RunDocument, run_dir: Path) -> None:
     """`report.html` beside the document."""
     from harnesspro.view.page import page_html
 
-    (run_dir / "report.html").write_text(page_html(document), encoding="utf-8")
+    write_text(run_dir / "report.html", page_html(document))
 
 
 def print_plain(document: Mapping[str, Any]) -> None:

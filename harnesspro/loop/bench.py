@@ -64,6 +64,7 @@ class Ports:
     certify: Callable[[Opening | None, int], CertificateSummary]
     """Write the certificate of what left the vault, given the opening and how many were graded."""
     interrupted: Callable[[], bool]
+    purse_empty: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +130,29 @@ class Bench:
         """Why the run must stop measuring right now, if it must."""
         if self.ports.interrupted():
             return Cut("interrupted", "stopped by Ctrl-C; everything measured is kept")
+        if self.ports.purse_empty():
+            return Cut("budget", f"the cap of ${self.config.budget_usd} covers no further call")
         limit = self.config.time_limit_s
         if limit is not None and self.elapsed_s() > limit:
             return Cut("time", f"the time limit of {limit:.0f} s is reached")
         return None
 
     def run(self, jobs: Sequence[TrialJob]) -> tuple[Trial, ...]:
-        """Evaluate under this run's limits; see `stages.evaluate`."""
-        return evaluate(
-            jobs, backend=self.ports.backend, events=self.ports.events, cut_now=self.cut_now
+        """The jobs' trials under this run's limits; see `stages.evaluate`.
+
+        What is on record is read back and neither run nor counted again.
+        """
+        fresh, known = [], []
+        for job in jobs:
+            value = self.ports.ledger.get("trial", job.trial_id)
+            if value is None:
+                fresh.append(job)
+            else:
+                known.append(Trial.model_validate(value))
+        measured = evaluate(
+            fresh, backend=self.ports.backend, events=self.ports.events, cut_now=self.cut_now
         )
+        return (*known, *measured)
 
     def check(self, trials: Sequence[Trial]) -> Results:
         """Put answers that have no result yet to the owner's checks; all results on record."""

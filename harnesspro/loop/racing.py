@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.errors import HarnessProError
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.race import RaceBatch, RacePlan, RaceResult, next_step
+from harnesspro.core.table import Table
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.stages.evaluate import jobs_for
@@ -17,7 +17,6 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
 
     Raises:
         Cut: time, money or the user ended it.
-        HarnessProError: a batch stays unmeasured however often it is run.
     """
     plan = RacePlan(
         baseline_id=bench.base.harness_id,
@@ -26,20 +25,24 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
         first_block=bench.config.first_block,
         seed=seed_from(bench.config.seed, "race", round_index),
     )
-    last: RaceBatch | None = None
+    lost: frozenset[tuple[str, str]] = frozenset()
     while True:
-        step = next_step(plan, scan.table(bench, "search"))
+        step = next_step(plan, scan.table(bench, "search"), lost=lost)
         if isinstance(step, RaceResult):
             _record(bench, step, round_index)
             return step
-        if step == last:
-            raise HarnessProError(
-                "race",
-                f"tasks {', '.join(step.task_ids[:3])} could not be measured on every variant",
-                fix="see the void trials' faults with `harnesspro trace`, mend them and resume",
-            )
-        last = step
         _measure(bench, step)
+        lost |= _unmeasured(step, scan.table(bench, "search"))
+
+
+def _unmeasured(step: RaceBatch, table: Table) -> frozenset[tuple[str, str]]:
+    """Pairs of the batch that stayed void: tried, and left out from here on."""
+    return frozenset(
+        (candidate_id, task_id)
+        for candidate_id in step.candidate_ids
+        for task_id in step.task_ids
+        if task_id not in table.get(candidate_id, {})
+    )
 
 
 def _measure(bench: Bench, step: RaceBatch) -> None:

@@ -15,10 +15,14 @@ _CANDIDATE_SHARE = 0.6
 
 
 def trials_of(bench: Bench, phase: str) -> tuple[Trial, ...]:
-    """Every recorded target trial whose draw belongs to `search` or `confirm`."""
+    """Every recorded target trial whose draw belongs to `search` or `confirm`.
+
+    Sorted by id: in which order trials ended must not show in anything that follows.
+    """
     ids = bench.tasks
     trials = (Trial.model_validate(value) for _, value in bench.ports.ledger.all("trial"))
-    return tuple(t for t in trials if t.draw.startswith(f"{phase}/") and t.task_id in ids)
+    found = (t for t in trials if t.draw.startswith(f"{phase}/") and t.task_id in ids)
+    return tuple(sorted(found, key=lambda trial: trial.trial_id))
 
 
 def table(bench: Bench, phase: str) -> dict[str, dict[str, Row]]:

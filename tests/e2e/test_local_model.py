@@ -4,11 +4,13 @@ By hand: `pytest -m local_model tests/e2e/test_local_model.py`; about a minute o
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from harnesspro import sdk
@@ -126,6 +128,17 @@ def test_a_reply_cut_by_its_cap_says_so_and_holds_no_json(provider):
     )
     assert reply.finish_reason == "length"
     assert sdk.Reply(reply.text, "length", in_tokens=1, out_tokens=3).json() is None
+
+
+def test_model_serve_prints_its_address_and_ends_on_ctrl_c(provider):
+    command = [sys.executable, "-m", "harnesspro", "model", "serve", MODEL, "--threads", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        address = serving.stdout.readline().strip()
+        models = httpx.get(f"{address}/models", timeout=10).json()
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(10) == 0
+    assert [model["id"] for model in models["data"]] == ["qwen2.5-coder-0.5b"]
 
 
 def test_the_server_dies_with_the_process_that_started_it(provider):
