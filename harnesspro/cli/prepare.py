@@ -9,6 +9,7 @@ from typing import Any
 
 from harnesspro.config import RunConfig, Verb, merge
 from harnesspro.core.errors import ConfigError, ModelUnknown
+from harnesspro.core.hashing import content_hash
 from harnesspro.core.records import Harness, Price, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
@@ -100,6 +101,7 @@ def resolve_tasks(config: RunConfig, *, say: Say) -> TaskSet:
         answer_kind="choice",
         scheme="exact",
         say=say,
+        split_key=content_hash("planted", config.seed),
     )
     return task_set(str(folder))
 

@@ -6,14 +6,12 @@ import json
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-import harnesspro
 from harnesspro import processes
 from harnesspro.config import RunHeader
 from harnesspro.core.errors import HarnessProError, IntegrityError
@@ -166,47 +164,29 @@ def _raise_said(log: Path) -> None:
 
 
 def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:
-    """Confined by Landlock where the kernel can (firewall F1), else by convention (F0)."""
+    """Confined by Landlock where the kernel can (firewall F1), else by convention (F0).
+
+    Without a sandbox the launcher starts any code unconfined, so nothing stronger than F0 is true.
+    """
     from harnesspro.sandbox import confine
+    from harnesspro.sandbox.start import confined
 
     fds = tuple(fd for fd in (config["launcher_fd"], config["grader_fd"]) if fd is not None)
     for fd in fds:
         os.set_inheritable(fd, True)
-    confined = confine.landlock_abi() > 0
-    if not confined:
+    landlocked = confine.landlock_abi() > 0
+    if not landlocked:
         say("Landlock is not available here: the answer firewall is F0 (convention only).")
-    prefix: list[str] = []
-    if confined:
-        write = (config["run_dir"], f"{config['out']}/archive", str(sockets), "/dev/null")
-        prefix = [sys.executable, "-I", "-S", str(confine.__file__)]
-        prefix += [word for path in _readable() for word in ("--read", path)]
-        prefix += [word for path in write for word in ("--write", path)]
-        prefix.append("--")
+    scratch = sockets / "o"
+    scratch.mkdir()
+    write = (config["run_dir"], f"{config['out']}/archive", str(scratch))
+    env = processes.plain_env() | {"HOME": str(scratch), "TMPDIR": str(scratch)}
+    isolated = config["header"]["isolation"] != "S0"
     return processes.start_role(
         "orchestrator",
-        config | {"firewall": "F1" if confined else "F0"},
-        env=processes.plain_env(),
+        config | {"firewall": "F1" if landlocked and isolated else "F0"},
+        env=env,
         pass_fds=fds,
-        prefix=prefix,
+        prefix=confined([], read=(), write=write) if landlocked else (),
         own_session=False,
     )
-
-
-def _readable() -> list[str]:
-    """What the orchestrator needs to see: interpreter, libraries, the program with its content."""
-    # The importer lists the folder a package stands in: site-packages, or the checkout.
-    beside_package = Path(harnesspro.__file__).resolve().parent.parent
-    places = [
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/bin",
-        "/etc",
-        "/proc",
-        "/dev",
-        sys.prefix,
-        sys.base_prefix,
-        str(beside_package),
-        *(entry for entry in sys.path if entry.endswith("-packages")),
-    ]
-    return [place for place in dict.fromkeys(places) if os.path.exists(place)]

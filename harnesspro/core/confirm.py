@@ -55,19 +55,27 @@ class Pick:
 
 
 def freeze_picks(
-    joint: JointLaw, *, candidate_ids: Sequence[str], front: Sequence[str], max_picks: int
+    joint: JointLaw,
+    *,
+    candidate_ids: Sequence[str],
+    front: Sequence[str],
+    max_picks: int,
+    keeping: frozenset[str] = frozenset(),
 ) -> tuple[Pick, ...]:
     """At most `max_picks` picks among `candidate_ids`, in the order they will be tested.
 
-    Fewest answers changed (of those at least 5 % cheaper with probability 0.9; the cheaper of
-    equals), then the knee, then the best. Success is claimed only of a candidate that is not
+    Fewest answers changed (of those at least 5 % cheaper with probability 0.9; of equals one that
+    is in `keeping`, whose changes keep every answer by construction, then the cheaper), then the knee, then the best. Success is claimed only of a candidate that is not
     cheaper and that a trusted referee prefers with probability 0.9.
     """
     eligible = [key for key in joint.ids[1:] if key in set(candidate_ids)]
     named = picks(joint, front=[key for key in front if key in eligible])
     cheaper = [key for key in eligible if _looks_cheaper(joint, key)]
     wanted = (
-        (min(cheaper, key=lambda key: _caution(joint, key), default=None), "fewest changed"),
+        (
+            min(cheaper, key=lambda key: _caution(joint, key, keeping), default=None),
+            "fewest changed",
+        ),
         (named.knee, "knee"),
         (named.best, "best"),
     )
@@ -83,9 +91,15 @@ def _looks_cheaper(joint: JointLaw, candidate_id: str) -> bool:
     return p_cheaper(joint, candidate_id, by=COST_EPSILON) >= SURE
 
 
-def _caution(joint: JointLaw, candidate_id: str) -> tuple[float, float]:
+def _caution(
+    joint: JointLaw, candidate_id: str, keeping: frozenset[str]
+) -> tuple[float, bool, float]:
     seen = joint.counts[joint.at(candidate_id)]
-    return seen.changed / seen.n, joint.place(candidate_id).cost_usd
+    return (
+        seen.changed / seen.n,
+        candidate_id not in keeping,
+        joint.place(candidate_id).cost_usd,
+    )
 
 
 def _claim(joint: JointLaw, candidate_id: str) -> Claim | None:

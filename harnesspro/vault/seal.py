@@ -1,18 +1,20 @@
 """Splits tasks into what a search may see and what only the grader may: `seal`.
 
 The split is an allow-list: `input`, `family`, `files` are public, everything else goes to the
-vault. Ids are fresh and random, the order is shuffled, and the vault is committed by a root.
+vault. Ids and order follow from the split key and the public content alone, so they tell nothing of
+the source; the vault is committed by a root.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
-import random
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,7 @@ class _Plan:
     public_dir: Path
     vault_dir: Path
     source: str = ""
+    split_key: str | None = None
 
 
 def seal_file(
@@ -103,35 +106,44 @@ def seal_records(
     public_dir: Path,
     vault_dir: Path,
     source: str = "",
+    split_key: str | None = None,
 ) -> SealReceipt:
     """Write the public side and the vault side; the same name keeps its split key.
+
+    `split_key` is for sets that are drawn by a seed, so that a seed means one and the same run
+    everywhere; without it the key is random.
 
     Raises:
         TasksError: a record cannot be sealed; nothing is written then.
         ConfigError: a folder cannot be used.
     """
     placed = ((f"{name}: record {index}", record) for index, record in enumerate(records, 1))
-    return _seal(placed, _Plan(name, answer_kind, scheme, public_dir, vault_dir, source))
+    return _seal(placed, _Plan(name, answer_kind, scheme, public_dir, vault_dir, source, split_key))
 
 
 def _seal(placed: Iterable[tuple[str, Mapping[str, Any]]], plan: _Plan) -> SealReceipt:
     check_name(plan.name)
     check_scheme(plan.scheme, plan.answer_kind, graded=False)
     _check_places(plan.name, plan.public_dir, plan.vault_dir)
-    pairs = [_split(record, plan, where=where) for where, record in placed]
+    split_key = (
+        plan.split_key
+        or _kept_split_key(plan.public_dir, plan.name)
+        or _earlier_split_key(plan.vault_dir, plan.name)
+        or secrets.token_hex(32)
+    )
+    pairs = _pairs(placed, plan, split_key=split_key)
     if not pairs:
         raise TasksError(plan.name, "no tasks", expected='lines like {"input": ..., "gold": ...}')
-    random.SystemRandom().shuffle(pairs)
     keys = sorted(pair.task.content_key for pair in pairs)
-    earlier = _earlier(plan.vault_dir, name=plan.name, fingerprint=content_hash(keys))
+    openings_before = _earlier_openings(plan.vault_dir, content_hash(keys))
     tasks_text = "".join(task_line(pair.task) + "\n" for pair in pairs)
-    seal = _seal_of(pairs, tasks_text, plan, split_key=earlier.split_key)
+    seal = _seal_of(pairs, tasks_text, plan, split_key=split_key)
     event = {
         "name": plan.name,
         "merkle_root": seal.merkle_root,
         "split_key": seal.split_key,
         "fingerprint": content_hash(keys),
-        "openings_before": earlier.openings,
+        "openings_before": openings_before,
     }
     _write(seal, tasks_text, [pair.hidden for pair in pairs], event=event, plan=plan)
     return SealReceipt(
@@ -147,9 +159,8 @@ def _seal(placed: Iterable[tuple[str, Mapping[str, Any]]], plan: _Plan) -> SealR
     )
 
 
-def _seal_of(pairs: list[_Pair], tasks_text: str, plan: _Plan, *, split_key: str | None) -> Seal:
+def _seal_of(pairs: list[_Pair], tasks_text: str, plan: _Plan, *, split_key: str) -> Seal:
     root = merkle_root([pair.hidden for pair in pairs])
-    kept = _kept_split_key(plan.public_dir, plan.name) or split_key
     return Seal.model_validate(
         {
             "name": plan.name,
@@ -159,7 +170,7 @@ def _seal_of(pairs: list[_Pair], tasks_text: str, plan: _Plan, *, split_key: str
             "n_gold": sum(pair.hidden.gold is not None for pair in pairs),
             "answer_kind": plan.answer_kind,
             "scheme": plan.scheme,
-            "split_key": kept or secrets.token_hex(32),
+            "split_key": split_key,
             "families": tuple(sorted({pair.task.family for pair in pairs})),
             "tasks_sha256": hashlib.sha256(tasks_text.encode()).hexdigest(),
             "source": plan.source,
@@ -188,7 +199,29 @@ def _records_of(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, record
 
 
-def _split(record: Mapping[str, Any], plan: _Plan, *, where: str) -> _Pair:
+def _pairs(
+    placed: Iterable[tuple[str, Mapping[str, Any]]], plan: _Plan, *, split_key: str
+) -> list[_Pair]:
+    """Both sides of every record, in the order of ids that tell nothing of the source."""
+    seen: Counter[str] = Counter()
+
+    def id_of(record: Mapping[str, Any]) -> str:
+        content = content_hash(record["input"], record.get("files") or {})
+        seen[content] += 1
+        keyed = hmac.new(split_key.encode(), f"{content}/{seen[content]}".encode(), "sha256")
+        return f"task-{keyed.hexdigest()[:16]}"
+
+    pairs = [_split(record, plan, where=where, id_of=id_of) for where, record in placed]
+    return sorted(pairs, key=lambda pair: pair.task.task_id)
+
+
+def _split(
+    record: Mapping[str, Any],
+    plan: _Plan,
+    *,
+    where: str,
+    id_of: Callable[[Mapping[str, Any]], str],
+) -> _Pair:
     if record.get("input") is None:
         raise TasksError(where, "no `input`", expected='an object like {"input": ..., "gold": ...}')
     suspicious = sorted(gold_names(record["input"]))
@@ -202,10 +235,10 @@ def _split(record: Mapping[str, Any], plan: _Plan, *, where: str) -> _Pair:
     gold = record.get("gold")
     if gold is not None:
         _check_gold(gold, plan, where=where)
-    task_id = f"task-{secrets.token_hex(8)}"
     rest = {key: value for key, value in record.items() if key not in (*PUBLIC_FIELDS, "gold")}
     try:
         canonical_json(record).encode()
+        task_id = id_of(record)
         public = {key: record[key] for key in PUBLIC_FIELDS if key in record}
         task = Task.model_validate({**public, "task_id": task_id})
         hidden = vault_record(task_id, gold=gold, rest=rest)
@@ -233,26 +266,31 @@ def _check_gold(gold: Any, plan: _Plan, *, where: str) -> None:
 # --- what an earlier seal left -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Earlier:
-    """What carries over from earlier seals in this vault."""
-
-    split_key: str | None
-    """Of the same name."""
-    openings: int
-    """Of the same public content, whatever its name."""
-
-
-def _earlier(vault_dir: Path, *, name: str, fingerprint: str) -> _Earlier:
-    split_key, count = None, 0
+def _seals_logged(vault_dir: Path) -> Iterator[tuple[dict[str, Any], tuple[dict[str, Any], ...]]]:
+    """The sealing event and all entries of every set in this vault."""
     for path in sorted(vault_dir.glob(f"set-*/{LOG_NAME}")):
         entries = VaultLog(path.parent).entries()
-        sealed = next((entry for entry in entries if entry["event"] == "sealed"), {})
-        if sealed.get("name") == name:
-            split_key = sealed["split_key"]
-        if sealed.get("fingerprint") == fingerprint:
-            count = max(count, openings(entries))
-    return _Earlier(split_key, count)
+        yield next((entry for entry in entries if entry["event"] == "sealed"), {}), entries
+
+
+def _earlier_split_key(vault_dir: Path, name: str) -> str | None:
+    """Of an earlier seal of the same name."""
+    found = [
+        event["split_key"] for event, _ in _seals_logged(vault_dir) if event.get("name") == name
+    ]
+    return found[-1] if found else None
+
+
+def _earlier_openings(vault_dir: Path, fingerprint: str) -> int:
+    """Of the same public content, whatever its name."""
+    return max(
+        (
+            openings(entries)
+            for event, entries in _seals_logged(vault_dir)
+            if event.get("fingerprint") == fingerprint
+        ),
+        default=0,
+    )
 
 
 def _kept_split_key(public_dir: Path, name: str) -> str | None:

@@ -110,8 +110,11 @@ def ensure_sealed(
     answer_kind: str,
     scheme: str,
     say: Say,
+    split_key: str | None = None,
 ) -> Path:
     """The folder of the task set `name`, made of `records` unless it is here already.
+
+    `split_key` as for `seal_records`.
 
     Raises:
         TasksError: a record cannot be sealed.
@@ -126,6 +129,7 @@ def ensure_sealed(
             scheme=scheme,
             public_dir=folder,
             vault_dir=vault_home(),
+            split_key=split_key,
         )
         sealed = read_seal(folder)
         assert sealed is not None

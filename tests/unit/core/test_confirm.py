@@ -212,11 +212,15 @@ def test_the_unseen_spike_is_the_dearest_seen_of_either():
 # --- the picks ---------------------------------------------------------------------------------
 
 
-def frozen(trusted=False, max_picks=3, **candidates):
+def frozen(trusted=False, max_picks=3, keeping=frozenset(), **candidates):
     table = {"base": rows(60), **{key: rows(60, **value) for key, value in candidates.items()}}
     joint = law(table, "base", seed=1, n_boot=300, trusted=trusted)
     return freeze_picks(
-        joint, candidate_ids=tuple(candidates), front=front_ids(joint), max_picks=max_picks
+        joint,
+        candidate_ids=tuple(candidates),
+        front=front_ids(joint),
+        max_picks=max_picks,
+        keeping=keeping,
     )
 
 
@@ -246,3 +250,10 @@ def test_no_more_picks_than_allowed():
     many = {f"v{i}": {"cost": 0.3 + 0.1 * i, "changed": 12 - 4 * i} for i in range(3)}
 
     assert len(frozen(max_picks=1, **many)) == 1
+
+
+def test_of_savings_with_equally_few_changes_the_one_that_cannot_change_any_goes_first():
+    both = {"exact": {"cost": 0.7, "changed": 0}, "lucky": {"cost": 0.6, "changed": 0}}
+
+    assert frozen(**both)[0].candidate_id == "lucky"
+    assert frozen(**both, keeping=frozenset({"exact"}))[0].candidate_id == "exact"

@@ -12,7 +12,7 @@ from harnesspro.formats.tasksets import task_set
 from harnesspro.vault.grader import check_vault
 from harnesspro.vault.log import VaultLog, openings
 from harnesspro.vault.records import merkle_root, vault_record, verified_records
-from harnesspro.vault.seal import likely_kind, seal_file
+from harnesspro.vault.seal import likely_kind, seal_file, seal_records
 from tests.unit.vault.sealing import (
     GOLD,
     gold_path,
@@ -114,14 +114,15 @@ def test_nothing_is_left_lying_beside(tmp_path):
 def test_a_seal_that_was_cut_short_is_noticed_and_can_be_done_again(tmp_path):
     kept = Path(sealed(tmp_path).tasks_path).read_text()
     sealed(tmp_path)
-    (tmp_path / "public" / "tasks.jsonl").write_text(kept)  # as if the last rename never came
+    # As if the last rename never came: the file of an earlier seal with one task fewer.
+    (tmp_path / "public" / "tasks.jsonl").write_text(kept.split("\n", 1)[1])
     with pytest.raises(TasksError, match="changed after it was sealed"):
         task_set(str(tmp_path / "public"))
     sealed(tmp_path)
     assert task_set(str(tmp_path / "public")).seal is not None
 
 
-def test_sealing_the_same_name_again_keeps_the_split_key_and_gives_new_ids(tmp_path):
+def test_sealing_the_same_name_again_keeps_the_split_key_and_the_ids(tmp_path):
     first, keys = sealed(tmp_path), []
     keys.append(split_key(tmp_path))
     ids = {task.task_id for task in load_tasks(first.tasks_path)}
@@ -133,7 +134,23 @@ def test_sealing_the_same_name_again_keeps_the_split_key_and_gives_new_ids(tmp_p
     keys.append(split_key(tmp_path))
     assert len(set(keys)) == 1
     assert second.taskset_id != first.taskset_id
-    assert ids.isdisjoint(task.task_id for task in load_tasks(second.tasks_path))
+    assert ids == {task.task_id for task in load_tasks(second.tasks_path)}
+
+
+def test_a_given_split_key_makes_ids_and_order_the_same_everywhere(tmp_path):
+    texts = []
+    for home in ("one", "two"):
+        receipt = seal_records(
+            [record(index) for index in range(5)],
+            name="drawn",
+            answer_kind="text",
+            scheme="exact",
+            public_dir=tmp_path / home / "public",
+            vault_dir=tmp_path / home / "vault",
+            split_key="k",
+        )
+        texts.append(Path(receipt.tasks_path).read_text())
+    assert texts[0] == texts[1]
 
 
 def test_another_name_has_another_split_key(tmp_path):
