@@ -13,10 +13,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from harnesspro import processes
-from harnesspro.config import RunHeader
+from harnesspro.config import RunHeader, out_folder
 from harnesspro.core.errors import HarnessProError, IntegrityError
 
 EXIT_INTERRUPTED = 130
+_FINISHED = frozenset({0, 3, 4, 5})
 Say = Callable[[str], None]
 
 
@@ -37,7 +38,8 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
     """Start every process of a run, wait for the orchestrator, stop all. Its exit code."""
     from harnesspro.sandbox.start import start_launcher
 
-    resume = f"harnesspro improve --resume {header.run_id}"
+    elsewhere = "" if out == out_folder(None) else f" --out {out}"
+    resume = f"harnesspro improve --resume {header.run_id}{elsewhere}"
     (out / "archive").mkdir(parents=True, exist_ok=True)
     (run_dir / "staged").mkdir(exist_ok=True)
     with processes.household() as home:
@@ -66,7 +68,7 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
         launcher_socket.close()
         if grader_socket is not None:
             grader_socket.close()
-    if code < 0 or code == EXIT_INTERRUPTED:
+    if code not in _FINISHED:
         say(f"Everything measured is kept. To go on: {resume}")
     return (
         EXIT_INTERRUPTED
