@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError
+from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError, UsageError
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.money import usd_from_nanos
 from harnesspro.core.ports import (
@@ -18,12 +19,15 @@ from harnesspro.core.ports import (
     ChatRequest,
     Dropped,
     Grant,
+    Metered,
     PlannedCall,
     PurseName,
     RecordedCall,
     ReplyT,
+    SandboxResult,
+    SandboxSpec,
 )
-from harnesspro.core.records import Price, Spend, Step, Usage
+from harnesspro.core.records import Harness, Price, Spend, Step, Usage
 
 Script = str | ChatReply | HarnessProError | Callable[[ChatRequest], ChatReply]
 
@@ -222,6 +226,107 @@ class ScriptedImprover:
             return reply.model_validate(line.model_dump() if isinstance(line, BaseModel) else line)
         except ValidationError as error:
             return Dropped(agent=agent, reason=str(error.errors()[0]["msg"]))
+
+
+class ScriptedSandbox:
+    """A `Sandbox` that starts nothing: it answers from a list, in order, or by a function.
+
+    Keeps what it was asked. Asked more often than the list is long, it fails and names the start.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[SandboxResult] | Callable[[SandboxSpec], SandboxResult],
+        *,
+        level: str = "S3",
+    ) -> None:
+        self.script, self.specs, self._level = script, list[SandboxSpec](), level
+        self._lock = threading.Lock()
+
+    @property
+    def level(self) -> str:
+        return self._level
+
+    def run(self, spec: SandboxSpec) -> SandboxResult:
+        with self._lock:
+            n_before = len(self.specs)
+            self.specs.append(spec)
+        if callable(self.script):
+            return self.script(spec)
+        if n_before >= len(self.script):
+            raise AssertionError(
+                f"start {n_before + 1} ({spec.name}) is beyond the script of {len(self.script)}"
+            )
+        return self.script[n_before]
+
+
+class ScriptedMeter:
+    """A `Meter` whose trials used what a list says, in the order they are closed, or a function.
+
+    Keeps every grant. A trial closed beyond the list fails and is named.
+    """
+
+    def __init__(
+        self,
+        script: Sequence[Metered] | Callable[[Grant], Metered],
+        *,
+        spent: Spend | None = None,
+    ) -> None:
+        self.script, self.grants = script, list[Grant]()
+        self.spent = spent or Spend(improver_usd=0.0, target_usd=0.0, paid_usd=0.0)
+        self._open: dict[str, Grant] = {}
+        self._n_closed = 0
+        self._lock = threading.Lock()
+
+    def open_trial(self, grant: Grant) -> str:
+        with self._lock:
+            self.grants.append(grant)
+            token = f"token-{len(self.grants)}"
+            self._open[token] = grant
+        return token
+
+    def close_trial(self, token: str) -> Metered:
+        with self._lock:
+            grant = self._open.pop(token, None)
+            if grant is None:
+                raise UsageError("trial token", "unknown or retired")
+            n_before, self._n_closed = self._n_closed, self._n_closed + 1
+        if callable(self.script):
+            return self.script(grant)
+        if n_before >= len(self.script):
+            raise AssertionError(
+                f"close {n_before + 1} ({grant.trial_id}) is beyond the script of "
+                f"{len(self.script)}"
+            )
+        return self.script[n_before]
+
+    def spend(self) -> Spend:
+        return self.spent
+
+
+class FolderTrees:
+    """A `Trees` that writes each harness into a folder of its own, without history."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._kept: dict[str, dict[str, str]] = {}
+
+    def put(self, harness: Harness, *, message: str) -> None:
+        self._kept[harness.harness_id] = dict(harness.files)
+
+    def files(self, harness_id: str) -> dict[str, str]:
+        if harness_id not in self._kept:
+            raise IntegrityError(f"tree {harness_id}", "not kept here")
+        return dict(self._kept[harness_id])
+
+    def stage(self, harness_id: str) -> str:
+        folder = self._root / harness_id
+        for path, text in self.files(harness_id).items():
+            target = folder / path
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, encoding="utf-8")
+        return str(folder)
 
 
 def reply_of(text: str, request: ChatRequest) -> ChatReply:
