@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Event
@@ -24,6 +24,8 @@ from harnesspro.core.records import Harness, Task, Trial
 
 N_ATTEMPTS = 2
 _FAULT_CHARS = 500
+_MAX_DEPTH = 100
+"""Levels of nesting an answer may have; what stores and compares it recurses."""
 
 PayloadOf = Callable[[Harness, Task], dict[str, Any]]
 
@@ -157,14 +159,30 @@ def trial_from(
 
 
 def _said(raw: bytes | None) -> Mapping[str, Any]:
+    """The result as an object; empty where it is none, or holds what no record can: NaN, half a
+    character, a depth nothing here recurses to.
+    """
     if raw is None:
         return {}
     try:
         value = json.loads(raw)
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) and not _is_deeper(value, _MAX_DEPTH) else {}
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [child for parent in level for child in _children(parent)]
+    return bool(level)
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _outcome(
@@ -178,7 +196,7 @@ def _outcome(
         return "limit", f"wall clock: over {result.wall_s:.0f} s"
     if result.ended == "output":
         return "limit", "output: over the byte limit"
-    claimed, fault = said.get("outcome"), said.get("fault")
+    claimed, fault = str(said.get("outcome")), said.get("fault")
     text = fault if isinstance(fault, str) else None
     if metered.limit_hit is not None and claimed != "answered":
         return "limit", text or f"{metered.limit_hit} limit reached"
@@ -191,4 +209,7 @@ def _outcome(
 
 def _last_line(result: SandboxResult) -> str:
     lines = result.stderr.strip().splitlines()
-    return lines[-1] if lines else f"ended with exit code {result.exit_code} and no answer"
+    if lines:
+        return lines[-1]
+    left = "no answer" if result.result is None else "a result that is no JSON object of an answer"
+    return f"ended with exit code {result.exit_code} and {left}"
