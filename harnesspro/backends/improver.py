@@ -32,16 +32,23 @@ class SandboxImprover:
         problem = ""
         for attempt in range(2):
             trial = self._run(harness, asked, draw=f"improver/{key}/{attempt}", problem=problem)
-            if trial is None or trial.outcome != "answered":
-                problem = (trial.fault or trial.outcome) if trial else "the run was stopped"
+            if trial is None:
+                return Dropped(agent=agent, reason="the run was stopped")
+            if trial.outcome != "answered":
+                problem = trial.fault or trial.outcome
                 continue
             try:
                 return reply.model_validate(trial.answer)
             except ValidationError as error:
                 problem = _first_problem(error)
-        dropped = Dropped(agent=agent, reason=problem)
-        self.ledger.put("dropped", f"{agent}/{key}", dropped.model_dump(mode="json"))
-        self.events.emit("dropped", agent=agent, reason=problem)
+        return self._drop(agent, key, problem)
+
+    def _drop(self, agent: str, key: str, reason: str) -> Dropped:
+        """The first reason stays on record: what was void then may be otherwise now."""
+        dropped = Dropped(agent=agent, reason=reason)
+        if self.ledger.get("dropped", f"{agent}/{key}") is None:
+            self.ledger.put("dropped", f"{agent}/{key}", dropped.model_dump(mode="json"))
+        self.events.emit("dropped", agent=agent, reason=reason)
         return dropped
 
     def _run(self, harness: Harness, asked: JsonValue, *, draw: str, problem: str) -> Trial | None:
