@@ -94,7 +94,12 @@ def lineage(known: Mapping[str, Candidate], candidate_id: str) -> tuple[Candidat
 def whole_summary(known: Mapping[str, Candidate], candidate_id: str) -> str:
     """All that lies between the initial harness and this one, in plain words."""
     line = lineage(known, candidate_id)
-    return "; then ".join(one.summary for one in line) or known[candidate_id].summary
+    return "; then ".join(_bare(one.summary) for one in line) or known[candidate_id].summary
+
+
+def _bare(text: str) -> str:
+    """A sentence to stand inside another: without the full stop its writer may have given it."""
+    return text.rstrip(". ")
 
 
 def _stamp(chart: Map, candidate_id: str) -> Stamp:
@@ -124,7 +129,7 @@ def _rejected(chart: Map, candidate_id: str) -> bool:
 
 
 def named_picks(chart: Map, front: Sequence[Point]) -> Picks:
-    """Knee, cheapest safe, best; safe is accepted at confirm, bound by agreement, or the baseline."""
+    """Knee, cheapest safe, best; safe is accepted at confirm, or else the baseline."""
     joint = chart.search
     ids = [one.candidate_id for one in front]
     accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
@@ -174,6 +179,8 @@ class Story:
     n_diagnosed_trials: int
     diagnosed_usd: float
     refusals: tuple[Refusal, ...]
+    dropped_ids: frozenset[str]
+    """Candidates that a race dropped; one the run never came to is not among them."""
     spend: Spend
     stop: StopReason
     referee_reason: str
@@ -208,7 +215,7 @@ def _headline(chart: Map, front: Sequence[Point]) -> str:
         if best.route != "agreement":
             bound = "judged not worse by the referee"
         return (
-            f"Accepted: {_percent(_saving(chart, best.candidate_id))} cheaper; "
+            f"Accepted: {_cheaper(_saving(chart, best.candidate_id))}; "
             f"{best.n_changed} of {best.n} answers changed, so {bound}."
         )
     better = [one for one in front if beats(chart, one.candidate_id)]
@@ -217,15 +224,15 @@ def _headline(chart: Map, front: Sequence[Point]) -> str:
         changed = cheapest.answers_changed
         share = f" with {changed.mean:.0%} of answers changed" if changed else ""
         return (
-            f"Nothing was accepted. Observed: {_percent(_saving(chart, cheapest.candidate_id))} "
-            f"cheaper{share}; whether those answers are as good needs your checks, an independent "
+            f"Nothing was accepted. Observed: {_cheaper(_saving(chart, cheapest.candidate_id))}"
+            f"{share}; whether those answers are as good needs your checks, an independent "
             f"model, or more tasks."
         )
     return "No change beat the harness as it came."
 
 
-def _percent(saving: float) -> str:
-    return f"{100 * saving:.0f} %"
+def _cheaper(saving: float) -> str:
+    return f"{100 * abs(saving):.0f} % {'cheaper' if saving >= 0 else 'dearer'}"
 
 
 def _verdict_words(chart: Map, verdict: Verdict) -> str:
@@ -249,16 +256,16 @@ def _verdict_words(chart: Map, verdict: Verdict) -> str:
     return (
         f"{verdict.kind.capitalize()}: {summary}: {cost}, {verdict.n_changed} of "
         f"{verdict.n} answers changed{noise}, at most {100 * verdict.changed_upper:.1f} points. "
-        f"{verdict.reason}.{more}"
-    ).replace("..", ".")
+        f"{_bare(verdict.reason)}.{more}"
+    )
 
 
 def _observed_words(chart: Map, front: Sequence[Point]) -> list[str]:
     judged = {verdict.candidate_id for verdict in chart.verdicts}
     n = chart.search.n_compared
     return [
-        f"Observed, best of {n}: {one.summary}: {_percent(_saving(chart, one.candidate_id))} "
-        f"cheaper, {one.answers_changed.mean:.0%} of answers changed on {one.answers_changed.n} "
+        f"Observed, best of {n}: {one.summary}: {_cheaper(_saving(chart, one.candidate_id))}, "
+        f"{one.answers_changed.mean:.0%} of answers changed on {one.answers_changed.n} "
         f"search tasks."
         for one in front
         if one.candidate_id not in judged
@@ -279,7 +286,7 @@ def _finding_words(story: Story) -> list[str]:
             share = finding.wasted_usd / story.diagnosed_usd if story.diagnosed_usd else 0.0
             price = f" ({format_usd(per_1000)} per 1,000 tasks, {share:.0%} of the spend)"
         lost = f" It lost {finding.lost_success:.0%} of trials." if finding.lost_success else ""
-        lines.append(f"Found: {finding.pattern}{price}. {finding.advice}.{lost}".replace("..", "."))
+        lines.append(f"Found: {_bare(finding.pattern)}{price}. {_bare(finding.advice)}.{lost}")
     return lines
 
 
@@ -287,15 +294,17 @@ def _vain_words(chart: Map, story: Story) -> list[str]:
     tried = [
         candidate
         for candidate in chart.known.values()
-        if candidate.patch is not None and candidate.candidate_id not in chart.search.ids
+        if candidate.candidate_id in story.dropped_ids
     ]
-    lines = [f"Tried in vain: {candidate.summary}." for candidate in tried[:5]]
+    lines = [f"Tried in vain: {_bare(candidate.summary)}." for candidate in tried[:5]]
     if story.refusals:
         first = story.refusals[0]
-        lines.append(
-            f"{len(story.refusals)} patches were refused before they cost anything (the first: "
-            f"{first.patch.summary}: {first.reason})."
-        )
+        said = f"{_bare(first.patch.summary)}: {first.reason}"
+        if len(story.refusals) == 1:
+            lines.append(f"One patch was refused before it cost anything ({said}).")
+        else:
+            n = len(story.refusals)
+            lines.append(f"{n} patches were refused before they cost anything (the first: {said}).")
     return lines
 
 

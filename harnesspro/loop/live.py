@@ -12,22 +12,19 @@ from harnesspro.proposers.question import Tried
 
 def survivors(bench: Bench) -> tuple[str, ...]:
     """The initial harness and every candidate that no race dropped, in the order made."""
-    dropped = {
-        candidate_id
-        for _, value in bench.ports.ledger.all("race")
-        for candidate_id in value["dropped"]
-    }
     raced = {
         candidate_id
         for _, value in bench.ports.ledger.all("race")
         for candidate_id in (*value["promoted"], *value["open"])
     }
-    base = bench.base.harness_id
-    return tuple(
-        candidate_id
-        for candidate_id in scan.candidates(bench)
-        if candidate_id == base or candidate_id in raced - dropped
-    )
+    alive = raced - dropped_ids(bench) | {bench.base.harness_id}
+    return tuple(candidate_id for candidate_id in scan.candidates(bench) if candidate_id in alive)
+
+
+def dropped_ids(bench: Bench) -> frozenset[str]:
+    """Every candidate that a race dropped."""
+    races = bench.ports.ledger.all("race")
+    return frozenset(candidate_id for _, value in races for candidate_id in value["dropped"])
 
 
 def search_law(bench: Bench, table: Table) -> JointLaw | None:

@@ -26,7 +26,7 @@ from harnesspro.core.stats import power_of
 from harnesspro.core.table import restrict
 from harnesspro.loop import finish, scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import complexity, search_law
+from harnesspro.loop.live import complexity, dropped_ids, search_law
 from harnesspro.loop.round import run_round
 from harnesspro.stages.diagnose import diagnose, trajectories_of
 from harnesspro.stages.evaluate import Cut, jobs_for
@@ -161,6 +161,7 @@ def document_of(
         n_diagnosed_trials=n_diagnosed,
         diagnosed_usd=spent / 1e9,
         refusals=refusals,
+        dropped_ids=dropped_ids(bench),
         spend=spend,
         stop=stop,
         referee_reason=bench.referee.reason,
