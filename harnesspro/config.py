@@ -1,10 +1,10 @@
-"""RunConfig: the manifest's defaults, the configuration file, the environment and the flags,
-merged once, validated once, then frozen.
+"""RunConfig: the manifest's defaults, the environment and the flags, merged once, validated once,
+then frozen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -98,20 +98,39 @@ def merge(
     Raises:
         ConfigError: a role has no model, no tasks are named, or a value is out of range.
     """
-    settings = {k: v for k, v in Settings().model_dump().items() if v is not None}
+    settings = _from_environment()
     defaults = _from_manifest(manifest)
     given = {key: value for key, value in flags.items() if value is not None}
     models = dict(manifest.defaults.models) | dict(given.pop("models", {}))
     merged = defaults | settings | given | {"models": models}
     _require(manifest, merged)
+    return validated(merged | {"verb": verb, "harness_ref": harness_ref})
+
+
+def validated(values: Mapping[str, Any]) -> RunConfig:
+    """The configuration that these values are.
+
+    Raises:
+        ConfigError: a value is out of range; names the option.
+    """
     try:
-        return RunConfig.model_validate(merged | {"verb": verb, "harness_ref": harness_ref})
+        return RunConfig.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(
-            f"option {key}", repr(first.get("input")), expected=first["msg"]
-        ) from error
+        raise _named(error, "option {}".format) from error
+
+
+def _from_environment() -> dict[str, Any]:
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise _named(error, lambda key: f"HARNESSPRO_{key.upper()}") from error
+    return {key: value for key, value in settings.model_dump().items() if value is not None}
+
+
+def _named(error: ValidationError, name: Callable[[str], str]) -> ConfigError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    return ConfigError(name(key), repr(first.get("input")), expected=first["msg"])
 
 
 def _from_manifest(manifest: Manifest) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from harnesspro.cli import documents
 from harnesspro.cli import prepare as preparing
-from harnesspro.config import RunConfig, RunHeader, Verb, out_folder
+from harnesspro.config import RunHeader, Verb, out_folder, validated
 from harnesspro.core.errors import ConfigError, HarnessProError
 from harnesspro.core.records import RunDocument
 from harnesspro.store.runs import find_run, new_run_id, read_document, write_json, write_text
@@ -66,7 +66,7 @@ def resume_run(
     run_dir = find_run(folder, ref)
     header = read_header(run_dir)
     given = {key: value for key, value in limits.items() if value is not None}
-    config = RunConfig.model_validate(header.config.model_dump() | given)
+    config = validated(header.config.model_dump() | given)
     level = require(allow_unsandboxed=config.allow_unsandboxed)
     if level != header.isolation:
         raise ConfigError(
