@@ -6,13 +6,12 @@ Round trips keep comments (ruamel).
 
 from __future__ import annotations
 
-import io
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import JsonValue, ValidationError
 
 from harnesspro.core.errors import ConfigError, ManifestError, PatchError
@@ -22,15 +21,17 @@ from harnesspro.core.records import (
     Harness,
     KnobValue,
     Manifest,
+    Part,
     Patch,
     ReplaceFile,
     ReplaceText,
     SetKey,
     Task,
 )
+from harnesspro.formats.yaml_text import MAX_YAML_BYTES, parse_yaml, set_yaml_key
 
 MANIFEST_NAME = "harness.yaml"
-MAX_FILE_BYTES = 1_000_000
+MAX_FILE_BYTES = MAX_YAML_BYTES
 MAX_FILES = 500
 _SKIPPED_NAMES = {
     "__pycache__",
@@ -41,32 +42,8 @@ _SKIPPED_NAMES = {
     "provenance.json",  # written beside the manifest by an export; no part of the harness
 }
 _PAID_DEFAULTS = {"prompt": "always", "skill": "on_demand", "tool": "on_demand"}
+_YAML = (".yaml", ".yml")
 _KNOB_KINDS = {"int": "int_range", "float": "float_range", "choice": "choices"}
-
-
-class _NoAliasLoader(yaml.SafeLoader):
-    """Safe YAML without aliases: a few bytes of them can expand to millions of nodes."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.constructor.ConstructorError(None, None, "aliases are not allowed", mark)
-        return super().compose_node(parent, index)
-
-
-def parse_yaml(text: str, *, where: str) -> Any:
-    """Plain values of a YAML text.
-
-    Raises:
-        ConfigError: not YAML, over 1 MB, or it uses aliases.
-    """
-    if len(text) > MAX_FILE_BYTES:
-        raise ConfigError(where, f"{len(text)} bytes", expected=f"at most {MAX_FILE_BYTES}")
-    try:
-        return yaml.load(text, Loader=_NoAliasLoader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise ConfigError(where, f"not valid YAML: {problem}", fix="mend the file") from error
 
 
 def load_harness(path: str | Path) -> Harness:
@@ -120,6 +97,8 @@ def harness_from_files(
         )
     manifest = _manifest(files[MANIFEST_NAME], where=f"{where}/{MANIFEST_NAME}")
     _check_parts(manifest, files, where=where)
+    for part in manifest.parts.values():
+        _part_value(part, files, where=where)
     values = {
         name: _knob_value(manifest, files, name, where=where) for name in sorted(manifest.knobs)
     }
@@ -208,6 +187,21 @@ def _check_parts(manifest: Manifest, files: Mapping[str, str], *, where: str) ->
             )
 
 
+def _part_value(part: Part, files: Mapping[str, str], *, where: str) -> Any:
+    """What a harness reads of a YAML part beside its text: plain JSON; None of another part."""
+    if part.kind == "code" or not part.path.endswith(_YAML):
+        return None
+    place = f"{where}/{part.path}"
+    value = parse_yaml(files[part.path], where=place)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ManifestError(
+            place, f"a value that is no JSON ({error})", fix="quote it, so that it is text"
+        ) from error
+    return value
+
+
 def _knob_value(
     manifest: Manifest, files: Mapping[str, str], name: str, *, where: str
 ) -> KnobValue:
@@ -260,7 +254,7 @@ def apply_patch(harness: Harness, patch: Patch) -> Harness:
                 "not an editable part",
                 expected=f"one of {', '.join(sorted(editable))}",
             )
-        files[edit.path] = _edited(harness.manifest, files[edit.path], edit)
+        files[edit.path] = _edited(files[edit.path], edit)
     for name, value in patch.knobs.items():
         knob = harness.manifest.knobs.get(name)
         if knob is None or not knob.admits(value):
@@ -281,7 +275,7 @@ def apply_patch(harness: Harness, patch: Patch) -> Harness:
     return made
 
 
-def _edited(manifest: Manifest, text: str, edit: Edit) -> str:
+def _edited(text: str, edit: Edit) -> str:
     if isinstance(edit, ReplaceFile):
         return edit.text
     if isinstance(edit, ReplaceText):
@@ -292,46 +286,9 @@ def _edited(manifest: Manifest, text: str, edit: Edit) -> str:
             )
         return text.replace(edit.old, edit.new)
     assert isinstance(edit, SetKey)
+    if not edit.path.endswith(_YAML):
+        raise PatchError(edit.path, "not YAML", expected="a key set in a YAML part")
     return set_yaml_key(text, edit.key, edit.value)
-
-
-def set_yaml_key(text: str, key: str, value: JsonValue) -> str:
-    """The YAML text with one dotted key set, comments and order kept.
-
-    Raises:
-        PatchError: a parent of the key is not a mapping.
-    """
-    from ruamel.yaml import YAML
-
-    round_trip = YAML(typ="rt")
-    round_trip.preserve_quotes = True
-    round_trip.width = 4096
-    document = round_trip.load(text) or {}
-    *parents, last = key.split(".")
-    place = document
-    for parent in parents:
-        place = place.setdefault(parent, {}) if isinstance(place, dict) else None
-    if not isinstance(place, dict):
-        raise PatchError(key, "a parent that is no mapping", expected="a key path of mappings")
-    place[last] = _unmistakable(value)
-    out = io.StringIO()
-    round_trip.dump(document, out)
-    return out.getvalue()
-
-
-def _unmistakable(value: JsonValue) -> JsonValue:
-    """Text quoted where it would read back as something else: ruamel writes YAML 1.2, where `yes`
-    is a string, and `parse_yaml` reads 1.1, where it is true.
-    """
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-    if not isinstance(value, str):
-        return value
-    try:
-        same = yaml.safe_load(value) == value
-    except yaml.YAMLError:
-        same = False
-    return value if same else DoubleQuotedScalarString(value)
 
 
 def save_harness(harness: Harness, path: str | Path) -> None:
@@ -366,9 +323,7 @@ def sdk_payload(harness: Harness, task: Task) -> dict[str, Any]:
         part.name: {
             "kind": part.kind,
             "text": harness.files[part.path],
-            "value": parse_yaml(harness.files[part.path], where=part.path)
-            if part.path.endswith((".yaml", ".yml"))
-            else None,
+            "value": _part_value(part, harness.files, where=harness.manifest.name),
         }
         for part in harness.manifest.parts.values()
         if part.kind != "code"
