@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from harnesspro.core.answers import cluster
+from harnesspro.core.errors import HarnessProError
 from harnesspro.core.hashing import content_id
 from harnesspro.core.ports import Ledger, Sandbox, SandboxSpec
 from harnesspro.core.records import AnswerSpec, Check, Manifest, Task, Trial, UserCheck
@@ -56,12 +57,18 @@ class CheckBench:
 
 
 def check_answers(trials: Sequence[Trial], tasks: Mapping[str, Task], bench: CheckBench) -> None:
-    """Put a result on record for every check and distinct answer that has none."""
+    """Put a result on record for every check and distinct answer that has none.
+
+    Raises:
+        HarnessProError: a check could not even be started; that says nothing of the answer.
+    """
     spec = bench.manifest.answer
     done: set[tuple[str, str]] = set()
     for trial in trials:
+        if trial.outcome != "answered":
+            continue
         key = cluster(spec.kind, trial.outcome, trial.answer)
-        if trial.outcome != "answered" or (trial.task_id, key) in done:
+        if (trial.task_id, key) in done:
             continue
         done.add((trial.task_id, key))
         for check in bench.manifest.checks:
@@ -73,18 +80,25 @@ def check_answers(trials: Sequence[Trial], tasks: Mapping[str, Task], bench: Che
 
 def _passes(check: UserCheck, task: Task, answer: JsonValue, *, bench: CheckBench) -> bool:
     spec, limits = bench.manifest.answer, bench.manifest.limits
-    result = bench.sandbox.run(
-        SandboxSpec(
-            name=f"check-{check.name}",
-            code_dir=bench.code_dir,
-            argv=check.command,
-            payload=json.dumps({"task_id": task.task_id, "input": task.input}),
-            files={**task.files, answer_name(spec): answer_text(spec, answer)},
-            broker=False,
-            wall_s=limits.wall_s,
-            output_bytes=limits.output_bytes,
-        )
+    start = SandboxSpec(
+        name=f"check-{check.name}",
+        code_dir=bench.code_dir,
+        argv=check.command,
+        payload=json.dumps({"task_id": task.task_id, "input": task.input}),
+        files={**task.files, answer_name(spec): answer_text(spec, answer)},
+        broker=False,
+        wall_s=limits.wall_s,
+        output_bytes=limits.output_bytes,
     )
+    result = bench.sandbox.run(start)
+    if result.ended == "refused":
+        result = bench.sandbox.run(start)
+    if result.ended == "refused":
+        raise HarnessProError(
+            f"check {check.name}",
+            f"the sandbox did not start it ({result.stderr.strip()})",
+            fix="mend the cause and resume; nothing recorded is lost",
+        )
     return result.ended == "exited" and result.exit_code == 0
 
 
@@ -104,6 +118,7 @@ def results_on_record(ledger: Ledger) -> Results:
     """What the owner's checks have said so far."""
     found: dict[tuple[str, str, str], bool] = {}
     for record, value in ledger.all(KIND):
-        check_id, task_id, key = record.split("/", 2)
+        check_id, _, rest = record.partition("/")
+        task_id, _, key = rest.rpartition("/")  # a task's own id may hold slashes
         found[check_id, task_id, key] = bool(value["passed"])
     return found

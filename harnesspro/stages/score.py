@@ -40,8 +40,10 @@ def _passed(
     admitted = [check for check in referee.checks if check.admitted]
     found: dict[tuple[str, str], dict[str, bool]] = {}
     for trial in trials:
+        if trial.outcome != "answered":
+            continue
         key = (trial.task_id, cluster(spec.kind, trial.outcome, trial.answer))
-        if trial.outcome == "answered" and key not in found:
+        if key not in found:
             task = tasks[trial.task_id]
             found[key] = {
                 check.check_id: owner_results[check.check_id, *key]

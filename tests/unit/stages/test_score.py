@@ -1,0 +1,138 @@
+import pytest
+
+from harnesspro.checks import checks_for
+from harnesspro.core.answers import NO_ANSWER, cluster
+from harnesspro.core.records import AnswerSpec, Check
+from harnesspro.core.referee import FLOOR, NULL_MASS, freeze
+from harnesspro.core.table import Changed, Row
+from harnesspro.stages.score import own_disagreement, table_of
+from tests.unit.stages.trials import a_task, a_trial
+
+CHOICE = AnswerSpec(kind="choice", answer_schema="task")
+TASKS = {
+    name: a_task(name, input={"request": name, "answer_schema": {"enum": ["red", "blue"]}})
+    for name in ("t1", "t2")
+}
+IN_OPTIONS = checks_for(CHOICE)[0].model_copy(update={"admitted": True})
+OWNERS = Check(check_id="c-own", family="user", name="mine", writer="user", admitted=True)
+SILENT = freeze(())
+
+
+def key(answer):
+    return cluster("choice", "answered", answer)
+
+
+def table(*trials, referee=SILENT, owner_results=None):
+    return table_of(trials, TASKS, spec=CHOICE, referee=referee, owner_results=owner_results or {})
+
+
+def merits(*trials, **judged):
+    rows = table(*trials, **judged)
+    return {name: by_task["t1"].merit for name, by_task in rows.items()}
+
+
+def share(passed, *, of):
+    """The formula of the referee: a cluster that passed this much, beside the others' shares."""
+    mass = [(1 + FLOOR) * (x + FLOOR) for x in of]
+    return pytest.approx((1 + FLOOR) * (passed + FLOOR) / (sum(mass) + NULL_MASS))
+
+
+def test_a_trial_is_a_row_with_its_cluster_its_cost_and_its_latency():
+    found = table(a_trial(answer="red"), a_trial("t2", outcome="limit", cost_nanos=9))
+    merit = found["h"]["t1"].merit
+
+    assert merit == share(1, of=(1,))
+    assert found == {
+        "h": {
+            "t1": Row("t1", key("red"), True, merit, 1e-6, 2.0),
+            "t2": Row("t2", NO_ANSWER, False, 0.0, 9e-9, 2.0),
+        }
+    }
+
+
+def test_void_trials_are_absent_and_never_zero():
+    void = a_trial("t2", outcome="void")
+    assert table(a_trial(answer="red"), void) == table(a_trial(answer="red"))
+    assert table(void) == {}
+
+
+def test_the_same_answer_written_otherwise_is_one_cluster():
+    rows = table(a_trial(answer="Red "), a_trial(answer="red", harness_id="v"))
+    assert rows["h"]["t1"].cluster == rows["v"]["t1"].cluster
+    assert rows["h"]["t1"].merit == rows["v"]["t1"].merit
+
+
+def test_a_silent_referee_prefers_no_answer_over_another():
+    found = merits(a_trial(answer="red"), a_trial(answer="green", harness_id="v"))
+    assert found["h"] == found["v"] == share(1, of=(1, 1))
+
+
+def test_an_answer_that_fails_an_admitted_check_is_worth_less():
+    checked = IN_OPTIONS.model_copy(update={"kill_rate": 1.0})
+    found = merits(
+        a_trial(answer="red"),
+        a_trial(answer="green", harness_id="v"),
+        referee=freeze((checked,)),
+    )
+    assert found == {"h": share(1, of=(1, 0)), "v": share(0, of=(1, 0))}
+
+
+def test_a_check_that_was_not_admitted_is_not_asked():
+    unknown = OWNERS.model_copy(update={"admitted": False})
+    referee = freeze((IN_OPTIONS,)).model_copy(update={"checks": (IN_OPTIONS, unknown)})
+    assert merits(a_trial(answer="red"), referee=referee) == {"h": share(1, of=(1,))}
+
+
+def test_the_owners_checks_are_read_from_the_record_by_task_and_answer():
+    results = {
+        ("c-own", "t1", key("red")): False,
+        ("c-own", "t1", key("blue")): True,
+        ("c-own", "t2", key("red")): True,
+    }
+    found = merits(
+        a_trial(answer="red"),
+        a_trial(answer="blue", harness_id="v"),
+        referee=freeze((OWNERS,)),
+        owner_results=results,
+    )
+    assert found == {"h": share(0, of=(0, 1)), "v": share(1, of=(0, 1))}
+
+
+# --- how much a harness disagrees with itself --------------------------------------------------
+
+
+def draws(*answers):
+    """Draw k of task t_i answered so; None is no trial."""
+    return [
+        a_trial(f"t{i}", answer, draw=f"search/{k}")
+        for k, row in enumerate(answers)
+        for i, answer in enumerate(row)
+        if answer is not None
+    ]
+
+
+def test_disagreement_is_counted_over_the_tasks_drawn_twice():
+    two = draws(["a", "b", "c", "d"], ["a", "x", "C", None])
+    assert own_disagreement(two, CHOICE) == Changed(changed=1, n=3)
+
+
+def test_a_third_draw_does_not_count():
+    three = draws(["a", "b"], ["a", "b"], ["x", "x"])
+    assert own_disagreement(three, CHOICE) == Changed(changed=0, n=2)
+
+
+def test_one_draw_disagrees_with_nothing():
+    assert own_disagreement(draws(["a", "b"]), CHOICE) == Changed(changed=0, n=0)
+    assert own_disagreement([], CHOICE).share is None
+
+
+def test_two_failures_agree_and_a_void_is_not_counted():
+    def pair(first, second):
+        return [
+            a_trial("t1", outcome=first, draw="search/0"),
+            a_trial("t1", outcome=second, draw="search/1"),
+        ]
+
+    assert own_disagreement(pair("crashed", "limit"), CHOICE) == Changed(changed=0, n=1)
+    assert own_disagreement(pair("answered", "limit"), CHOICE) == Changed(changed=1, n=1)
+    assert own_disagreement(pair("answered", "void"), CHOICE) == Changed(changed=0, n=0)
