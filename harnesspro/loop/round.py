@@ -166,11 +166,18 @@ class _RoundLine:
         return {}
 
     def propose(self, state: ParentState) -> RoundState:
-        """One branch: every proposer's patches for one parent, on record."""
+        """One branch: every proposer's patches for one parent, on record.
+
+        Raises:
+            Cut: the run must stop; nothing is recorded, so a resumed run asks again.
+        """
         bench, key = self.bench, f"{state['index']:03d}/{state['parent_id']}"
         if bench.ports.ledger.get("proposal", key) is None:
             question = self._question(state)
             patches = propose(question, bench.ports.proposers)
+            cut = bench.cut_now()
+            if cut is not None:  # who was stopped in mid-thought has not said all
+                raise cut
             value = [patch.model_dump(mode="json") for patch in patches]
             bench.ports.ledger.put("proposal", key, value)
         return {"proposed_for": [state["parent_id"]]}
