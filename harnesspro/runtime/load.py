@@ -1,7 +1,8 @@
 """`harnesspro.load(ref)`: a harness folder as `.run(task)`, in the caller's own process.
 
 Code parts run with the caller's rights, so code that differs from what the export's provenance
-file approved is refused unless the caller allows it. Limits hold in memory.
+file approved is refused unless the caller allows it. Limits hold in memory, by the broker's own
+rules; the wall clock is looked at where a model is asked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from harnesspro import sdk
-from harnesspro.core.errors import ConfigError, HarnessProError, IntegrityError
+from harnesspro.broker.trials import Answer, OpenTrial, Ticket
+from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
+from harnesspro.core.errors import ConfigError, HarnessProError, IntegrityError, RequestRefused
 from harnesspro.core.money import cost_nanos, usd_from_nanos, worst_case_nanos
-from harnesspro.core.ports import ChatRequest, ModelProvider
+from harnesspro.core.ports import ChatRequest, Grant, ModelProvider
 from harnesspro.core.records import Harness, Price, Task, Usage
-from harnesspro.core.replay import replay_key, seed_for
+from harnesspro.core.replay import replay_key, request_hash, seed_for
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness, sdk_payload
 
@@ -66,7 +69,8 @@ class Agent:
             raise ConfigError(
                 str(folder), "a command harness", expected="entry.python to load in process"
             )
-        with _importable(folder):
+        self._grant = _grant(harness, self.models)
+        with _importable(folder, harness.files):
             self._solve = sdk.load_entry(entry)
             self._tools = {
                 Path(path).stem: importlib.import_module(f"tools.{Path(path).stem}")
@@ -90,121 +94,126 @@ class Agent:
         """
         if not isinstance(task, Task):
             task = Task(task_id="input", input=task)
-        door = _Door(self, draw)
+        door = _Door(self._grant.model_copy(update={"draw": draw}), self.providers)
         payload = sdk_payload(self.harness, task)
         started = time.monotonic()
-        said = sdk.run_trial(payload, door, solve=self._solve, tools=self._tools)
-        if said["outcome"] == "fault" and door.error is not None:
+
+        def solve(given: Any, h: sdk.Harness) -> Any:
+            try:
+                return self._solve(given, h)
+            except KeyboardInterrupt as interrupt:
+                door.error = interrupt
+                raise
+
+        said = sdk.run_trial(payload, door, solve=solve, tools=self._tools)
+        faulty = said["outcome"] == "fault"
+        if door.error is not None and (faulty or isinstance(door.error, KeyboardInterrupt)):
             raise door.error
+        metered = door.trial.metered()
         return Result(
-            outcome=said["outcome"],
+            # A fault that no provider had is the harness's own word.
+            outcome="crashed" if faulty else said["outcome"],
             answer=said.get("answer"),
             fault=said.get("fault"),
-            usage=door.usage,
-            cost_usd=None if door.unpriced else usd_from_nanos(door.spent_nanos),
-            n_calls=door.n_calls,
+            usage=metered.usage,
+            cost_usd=None if door.unpriced else usd_from_nanos(metered.cost_nanos),
+            n_calls=metered.n_calls,
             latency_s=time.monotonic() - started,
         )
 
 
-class _Door:
-    """The sdk's transport to the providers, with the trial's limits."""
-
-    def __init__(self, agent: Agent, draw: str) -> None:
-        self.agent, self.draw = agent, draw
-        self.usage = Usage()
-        self.n_calls = self.spent_nanos = 0
-        self.unpriced = False
-        self.error: HarnessProError | None = None
-        self._seen: dict[str, int] = {}
-
-    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        role = str(body["model"])
-        bounds = self.agent.harness.manifest.roles.get(role)
-        if bounds is None:
-            raise ValueError(f"no role {role!r} in the manifest")
-        model = self.agent.models[role]
-        provider = self.agent.providers[model]
-        bare = _request(body, model, bounds.max_output_tokens)
-        price = provider.price(model)
-        self._admit(bare, price)
-        occurrence = self._seen.get(bare.model_dump_json(), 0)
-        self._seen[bare.model_dump_json()] = occurrence + 1
-        key = replay_key(bare, self.draw, occurrence)
-        request = bare.model_copy(update={"seed": seed_for(key)})
-        try:
-            reply = provider.complete(request, timeout_s=self.agent.harness.manifest.limits.wall_s)
-        except HarnessProError as error:
-            self.error = error
-            raise sdk.ModelFault(str(error)) from error
-        self.n_calls += 1
-        self.usage += reply.usage
-        if price is None:
-            self.unpriced = True
-        else:
-            self.spent_nanos += cost_nanos(reply.usage, price)
-        return _openai_shape(reply.text, reply.finish_reason, reply.usage, reply.tool_calls)
-
-    def _admit(self, request: ChatRequest, price: Price | None) -> None:
-        limits = self.agent.harness.manifest.limits
-        if self.n_calls >= limits.calls:
-            raise sdk.LimitReached(f"calls: {limits.calls} made")
-        if price is None:
-            return
-        worst = worst_case_nanos(
-            in_tokens=len(json.dumps(request.messages, ensure_ascii=False).encode()),
-            max_out_tokens=request.max_output_tokens,
-            price=price,
-        )
-        if self.spent_nanos + worst > limits.usd * 1e9:
-            raise sdk.LimitReached(f"usd: the next call could pass ${limits.usd}")
-
-
-def _request(body: Mapping[str, Any], model: str, bound: int) -> ChatRequest:
-    asked = body.get("max_tokens")
-    return ChatRequest(
-        model=model,
-        messages=tuple(body["messages"]),
-        max_output_tokens=min(int(asked), bound) if asked is not None else bound,
-        temperature=body.get("temperature"),
-        response_format=body.get("response_format"),
-        tools=tuple(body["tools"]) if body.get("tools") else None,
-        stop=tuple(body["stop"]) if body.get("stop") else None,
-        effort=body.get("reasoning_effort"),
+def _grant(harness: Harness, models: Mapping[str, str]) -> Grant:
+    roles = harness.manifest.roles
+    return Grant(
+        trial_id="in process",
+        harness_id=harness.harness_id,
+        task_id="in process",
+        draw="search/0",
+        purse="target",
+        models={name: models[name] for name in roles},
+        max_output_tokens={name: role.max_output_tokens for name, role in roles.items()},
+        limits=harness.manifest.limits,
     )
 
 
-def _openai_shape(
-    text: str, finish_reason: str, usage: Usage, tool_calls: tuple[Any, ...]
-) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if tool_calls:
-        message["tool_calls"] = list(tool_calls)
-    return {
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": {"prompt_tokens": usage.in_tokens, "completion_tokens": usage.out_tokens},
-    }
+class _Door:
+    """The sdk's transport to the providers: lets through what the broker would, and counts it."""
+
+    def __init__(self, grant: Grant, providers: Mapping[str, ModelProvider]) -> None:
+        self.trial, self._providers = OpenTrial(grant, 0), providers
+        self._ends_at = time.monotonic() + grant.limits.wall_s
+        self.unpriced = False
+        self.error: HarnessProError | KeyboardInterrupt | None = None
+
+    def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        grant = self.trial.grant
+        if time.monotonic() > self._ends_at:
+            raise sdk.LimitReached(f"wall clock: over {grant.limits.wall_s:g} s")
+        try:
+            role, request = read_call(parse_body(json.dumps(body).encode()), grant)
+            price = self._providers[request.model].price(request.model)
+            ticket = self.trial.admit(request_hash(request), _worst_nanos(request, price))
+        except Refused as refused:
+            kind = sdk.LimitReached if refused.code == "limit" else ValueError
+            raise kind(refused.message) from refused
+        key = replay_key(request, grant.draw, ticket.occurrence)
+        seeded = request.model_copy(update={"seed": seed_for(key)})
+        return completion(role, key, self._answer(seeded, ticket, price).reply)
+
+    def _answer(self, request: ChatRequest, ticket: Ticket, price: Price | None) -> Answer:
+        answer = None
+        wall_s = self.trial.grant.limits.wall_s
+        try:
+            reply = self._providers[request.model].complete(request, timeout_s=wall_s)
+            nanos = 0 if price is None else cost_nanos(reply.usage, price)
+            self.unpriced = self.unpriced or price is None
+            answer = Answer(reply, nanos, paid_nanos=nanos, replayed=False)
+        except RequestRefused as error:
+            raise ValueError(error.found) from error
+        except HarnessProError as error:
+            self.error = error
+            raise sdk.ModelFault(str(error)) from error
+        finally:
+            self.trial.leave(ticket, answer)
+        return answer
+
+
+def _worst_nanos(request: ChatRequest, price: Price | None) -> int:
+    if price is None:
+        return 0
+    return worst_case_nanos(
+        in_tokens=token_bound(request), max_out_tokens=request.max_output_tokens, price=price
+    )
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """The harness folder first on sys.path, its modules forgotten afterwards.
+def _importable(folder: Path, files: Iterable[str]) -> Iterator[None]:
+    """The harness folder first on sys.path; its modules neither meet the caller's nor stay.
 
-    Two harnesses may both have a `solver`; importing under a lock keeps them apart.
+    Two harnesses may both have a `solver`, and the caller one too; importing under a lock, with
+    every other module of these names out of sight, keeps them apart. Compiled files in the folder
+    are not looked at: they may say something else than the text.
     """
+    own = {path.partition("/")[0].removesuffix(".py") for path in files if path.endswith(".py")}
+    own -= {"harnesspro", *sys.stdlib_module_names}
     with _IMPORTING:
-        before = set(sys.modules)
+        hidden = {name: sys.modules.pop(name) for name in _modules_of(own)}
+        kept = sys.dont_write_bytecode, sys.pycache_prefix
+        sys.dont_write_bytecode, sys.pycache_prefix = True, str(folder / ".no-such-folder")
         sys.path.insert(0, str(folder))
-        written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        importlib.invalidate_caches()
         try:
             yield
         finally:
             sys.path.remove(str(folder))
-            sys.dont_write_bytecode = written
-            for name in set(sys.modules) - before:
-                file = getattr(sys.modules[name], "__file__", None)
-                if file and Path(file).is_relative_to(folder):
-                    del sys.modules[name]
+            sys.dont_write_bytecode, sys.pycache_prefix = kept
+            for name in _modules_of(own):
+                del sys.modules[name]
+            sys.modules.update(hidden)
+
+
+def _modules_of(tops: Set[str]) -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] in tops]
 
 
 def load(
@@ -254,10 +263,12 @@ def _provenance(folder: Path) -> dict[str, Any] | None:
 
 
 def _check_code(harness: Harness, folder: Path, provenance: Mapping[str, Any]) -> None:
-    approved = provenance.get("files") or {}
-    for path, text in harness.files.items():
-        if not path.endswith(".py"):
+    approved = provenance.get("approved") or {}
+    parts = {part.path for part in harness.manifest.parts.values() if part.kind == "code"}
+    for path in sorted({*approved, *harness.files}):
+        if not path.endswith(".py") and path not in parts:
             continue
+        text = harness.files.get(path, "")
         found = hashlib.sha256(text.encode()).hexdigest()
         if approved.get(path) != found:
             raise IntegrityError(
