@@ -322,10 +322,9 @@ def exported(at: Path, **changes) -> Path:
 
 
 def test_an_export_runs_on_the_models_it_was_measured_with_unless_others_are_named(tmp_path):
-    made = exported(tmp_path, models={"writer": "sim/small"})
-    assert load(made).models == {"writer": "sim/small"}
-    other = load(made, models={"writer": "local/x"}, server_urls={"local/x": "http://127.0.0.1:1"})
-    assert other.models == {"writer": "local/x"}
+    made, urls = exported(tmp_path, models={"writer": "local/x"}), {"local/x": "http://127.0.0.1:1"}
+    assert load(made, server_urls=urls).models == {"writer": "local/x"}
+    assert load(made, models={"writer": "sim/small"}).models == {"writer": "sim/small"}
 
 
 def test_code_that_differs_from_what_was_approved_runs_only_where_the_caller_allows_it(tmp_path):
