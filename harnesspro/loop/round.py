@@ -23,6 +23,9 @@ from harnesspro.stages.diagnose import diagnose
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.propose import Admission, admit, propose
 
+N_GLANCE = 6
+"""Tasks after which the first findings are shown: enough for the detectors to speak."""
+
 
 class RoundState(TypedDict, total=False):
     """What travels along the line."""
@@ -109,9 +112,8 @@ class _RoundLine:
         self._phase("measure", state)
         bench = self.bench
         first = bench.search[: bench.config.first_block]
-        base_first = self._evaluate([bench.base.harness_id], first)
         if state["index"] == 0:
-            self._glance(base_first)
+            self._glance(self._evaluate([bench.base.harness_id], bench.search[:N_GLANCE]))
         self._evaluate([bench.base.harness_id], bench.search)
         if state["index"] == 0 and bench.config.n_repeats == 1:
             again = jobs_for([bench.base], first, draws=("search/1",), models=bench.config.models)
@@ -126,7 +128,7 @@ class _RoundLine:
         return bench.run(jobs)
 
     def _glance(self, trials: tuple[Trial, ...]) -> None:
-        """Say what the first block already shows; the findings on record come from all tasks."""
+        """Say what the first tasks already show; the findings on record come from all of them."""
         found, _ = diagnose(self.bench.base, trials, self.bench.ports.ledger)
         self._say_findings(found[:3], len(trials))
 
