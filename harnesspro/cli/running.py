@@ -48,8 +48,12 @@ def improve(
     margin: float | None = typer.Option(
         None, "--margin", help="Points of accuracy a change may cost at most (default 5)."
     ),
-    direction: str | None = typer.Option(None, "--direction", help="cost, success, or both."),
-    max_candidates: int | None = typer.Option(None, "--max-candidates", min=1),
+    direction: str | None = typer.Option(
+        None, "--direction", help="What changes may go for: cost, success, or both (the default)."
+    ),
+    max_candidates: int | None = typer.Option(
+        None, "--max-candidates", min=1, help="Variants raced in all rounds together."
+    ),
     n_search: int | None = typer.Option(None, "--n-search", help="Search tasks."),
     n_confirm: int | None = typer.Option(None, "--n-confirm", help="Confirm tasks."),
     repeats: int | None = REPEATS,

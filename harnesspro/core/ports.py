@@ -1,12 +1,13 @@
 """The sockets between the judge's reasoning and the world.
 
-Each Protocol says what an implementer owes. Implementations do not inherit; they pass the suite
-of the same name in `harnesspro.testing.suites`, and so do the doubles. All calls are synchronous.
+Each Protocol says what an implementer owes. Implementations do not inherit. Ledger, call ledger,
+meter and sandbox have a suite in `harnesspro.testing` that every implementation and every double
+passes. All calls are synchronous.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from harnesspro.core.records import (
     Harness,
     KnobValue,
     Limits,
-    Manifest,
+    Patch,
     Price,
     Record,
     Spend,
@@ -446,33 +447,8 @@ class Proposer(Protocol):
     def name(self) -> str:
         """As it stands in `Patch.proposer`."""
 
-    def propose(self, question: Any) -> tuple[Any, ...]:
+    def propose(self, question: Any) -> tuple[Patch, ...]:
         """Patches for the question's parent; may be empty, never raises for want of ideas."""
-
-
-class HarnessFormat(Protocol):
-    """A way of writing a harness on disk."""
-
-    def load(self, path: str) -> Harness:
-        """Read and validate.
-
-        Raises:
-            ManifestError: with file, key, what was found, what is expected.
-        """
-
-    def save(self, harness: Harness, path: str) -> None:
-        """Write into a new or empty folder; refuses to overwrite."""
-
-
-class TaskFormat(Protocol):
-    """A way of writing tasks on disk."""
-
-    def load(self, path: str, manifest: Manifest) -> tuple[Task, ...]:
-        """Public tasks only.
-
-        Raises:
-            TasksError: a line does not parse, or gold stands in a public field.
-        """
 
 
 # --- ambient -----------------------------------------------------------------------------------
@@ -490,6 +466,3 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the epoch, UTC."""
-
-
-PriceOf = Callable[[str], Price | None]

@@ -176,7 +176,7 @@ class _RoundLine:
         bench, key = self.bench, f"{state['index']:03d}/{state['parent_id']}"
         if bench.ports.ledger.get("proposal", key) is None:
             question = self._question(state)
-            patches = propose(question, bench.ports.proposers)
+            patches = propose(question, bench.ports.proposers, directions=bench.config.directions)
             cut = bench.cut_now()
             if cut is not None:  # who was stopped in mid-thought has not said all
                 raise cut

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harnesspro.core.admit import objections
 from harnesspro.core.errors import ConfigError
 from harnesspro.core.ports import Proposer
-from harnesspro.core.records import Candidate, Harness, Patch, Refusal, Task
+from harnesspro.core.records import Candidate, Direction, Harness, Patch, Refusal, Task
 from harnesspro.proposers.question import Question
 
 ApplyPatch = Callable[[Harness, Patch], Harness]
+
+WANTED: Mapping[str, frozenset[Direction]] = {
+    "cost": frozenset({"cost", "knobs", "skeleton"}),
+    "success": frozenset({"success", "skeleton"}),
+}
+"""What a run is asked to go for -> the directions of the patches it may try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +39,18 @@ class Admission:
     """Harness ids already on record: the same content is not tried twice."""
 
 
-def propose(question: Question, proposers: Sequence[Proposer]) -> tuple[Patch, ...]:
-    """Distinct patches, the proposers taking turns so that none crowds out the others."""
-    offers = [list(proposer.propose(question)) for proposer in proposers]
+def propose(
+    question: Question, proposers: Sequence[Proposer], *, directions: Sequence[str]
+) -> tuple[Patch, ...]:
+    """Distinct patches in the wanted directions (keys of `WANTED`).
+
+    The proposers take turns, so that none crowds out the others.
+    """
+    wanted = frozenset[Direction]().union(*(WANTED[name] for name in directions))
+    offers = [
+        [patch for patch in proposer.propose(question) if patch.direction in wanted]
+        for proposer in proposers
+    ]
     patches: dict[str, Patch] = {}
     for turn in range(max((len(offer) for offer in offers), default=0)):
         for offer in offers:

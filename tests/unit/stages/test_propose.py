@@ -38,12 +38,12 @@ class Proposer:
         return self.patches
 
 
-def a_patch(*edits, proposer="operator:x", summary="turn a dial", **knobs):
+def a_patch(*edits, proposer="operator:x", summary="turn a dial", direction="cost", **knobs):
     return Patch(
         parent_id=PARENT.harness_id,
         edits=edits,
         knobs=knobs,
-        direction="cost",
+        direction=direction,
         proposer=proposer,
         summary=summary,
     )
@@ -69,21 +69,36 @@ def quoting(text):
 ONCE, TWICE, CALM = a_patch(samples=1), a_patch(samples=2), a_patch(retries=0)
 
 
+def proposed(*proposers, directions=("cost", "success")):
+    return propose(QUESTION, proposers, directions=directions)
+
+
 def test_proposers_take_turns_and_each_is_asked_once():
     eager, shy = Proposer(ONCE, TWICE), Proposer(CALM)
 
-    assert propose(QUESTION, (eager, shy)) == (ONCE, CALM, TWICE)
+    assert proposed(eager, shy) == (ONCE, CALM, TWICE)
     assert eager.asked == shy.asked == [QUESTION]
 
 
 def test_the_same_patch_from_two_proposers_stands_once_under_the_first_name():
     same = a_patch(samples=1, proposer="knobs", summary="other words")
-    assert propose(QUESTION, (Proposer(ONCE), Proposer(same, CALM))) == (ONCE, CALM)
+    assert proposed(Proposer(ONCE), Proposer(same, CALM)) == (ONCE, CALM)
 
 
 def test_without_ideas_there_are_no_patches():
-    assert propose(QUESTION, (Proposer(), Proposer())) == ()
-    assert propose(QUESTION, ()) == ()
+    assert proposed(Proposer(), Proposer()) == ()
+    assert proposed() == ()
+
+
+def test_only_patches_in_the_wanted_direction_are_tried_and_others_take_no_turn():
+    dial = a_patch(direction="knobs", samples=2)
+    right = a_patch(direction="success", samples=5)
+    kept = a_patch(direction="skeleton", samples=4)
+    both = (Proposer(right, ONCE, kept), Proposer(dial))
+
+    assert proposed(*both, directions=("cost",)) == (ONCE, dial, kept)
+    assert proposed(*both, directions=("success",)) == (right, kept)
+    assert proposed(*both) == (right, dial, ONCE, kept)
 
 
 def test_a_patch_that_holds_up_is_a_candidate():
