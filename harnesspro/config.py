@@ -19,7 +19,7 @@ Direction = Literal["cost", "success"]
 
 
 class Settings(BaseSettings):
-    """What a user may set once for all runs: `HARNESSPRO_IMPROVER_MODEL`, `HARNESSPRO_BUDGET_USD`."""
+    """What a user may set once for all runs: `HARNESSPRO_` and a name, e.g. `HARNESSPRO_BUDGET_USD`."""
 
     model_config = SettingsConfigDict(env_prefix="HARNESSPRO_", extra="ignore", frozen=True)
 

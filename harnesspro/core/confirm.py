@@ -64,9 +64,10 @@ def freeze_picks(
 ) -> tuple[Pick, ...]:
     """At most `max_picks` picks among `candidate_ids`, in the order they will be tested.
 
-    Fewest answers changed (of those at least 5 % cheaper with probability 0.9; of equals one that
-    is in `keeping`, whose changes keep every answer by construction, then the cheaper), then the knee, then the best. Success is claimed only of a candidate that is not
-    cheaper and that a trusted referee prefers with probability 0.9.
+    First the fewest answers changed, among those at least 5 % cheaper with probability 0.9 (of
+    equals one in `keeping`, whose changes keep every answer by construction, then the cheaper);
+    then the knee; then the best. Success is claimed only of a candidate that is not cheaper and
+    that a trusted referee prefers with probability 0.9.
     """
     eligible = [key for key in joint.ids[1:] if key in set(candidate_ids)]
     named = picks(joint, front=[key for key in front if key in eligible])

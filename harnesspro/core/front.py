@@ -1,4 +1,4 @@
-"""The joint law of score, cost and answers kept, and the front it makes. Needs numpy only.
+"""The joint law of score, cost and answers kept, and the front it makes.
 
 Score is in the referee's units and scored against the initial harness; better is higher. Cost is
 attributed dollars a task; better is lower.

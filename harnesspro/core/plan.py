@@ -1,4 +1,4 @@
-"""How many trials a run will take, and what they may cost at the very most, before the first one."""
+"""How many trials a run will take, known before the first one."""
 
 from __future__ import annotations
 

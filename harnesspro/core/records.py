@@ -16,7 +16,7 @@ PartKind = Literal["prompt", "skill", "tool", "hook", "routing", "budget", "code
 Paid = Literal["always", "on_demand", "when_run", "never"]
 AnswerKind = Literal["text", "number", "choice", "json", "code", "files"]
 Outcome = Literal["answered", "malformed", "limit", "crashed", "void"]
-Direction = Literal["cost", "success", "knobs", "skeleton", "compose"]
+Direction = Literal["cost", "success", "knobs", "skeleton"]
 Stamp = Literal["observed", "confirmed", "sealed"]
 VerdictKind = Literal["accept", "reject", "inconclusive"]
 KnobValue = int | float | str
@@ -289,7 +289,8 @@ class Trial(Record):
     """Attributed: what this variant costs, replayed calls counted in full."""
     paid_nanos: int = 0
     latency_s: float = 0.0
-    """Sum of the model latencies (recorded ones where replayed) and the harness's own time."""
+    """Sum of the model latencies, recorded ones where replayed. The harness's own time is left out:
+    it depends on what else runs on the machine, and a replay could not repeat it."""
     fault: str | None = None
     notes: tuple[str, ...] = ()
     isolation: str = "S0"
@@ -458,7 +459,7 @@ class Patch(Record):
     knobs: dict[str, KnobValue] = {}
     direction: Direction
     proposer: str
-    """`operator:NAME`, `knobs`, `planner:cost`, `planner:success`, `skeleton:ENTRY`, `compose`."""
+    """`operator:NAME`, `knobs`, `planner:cost`, `planner:success`, `skeleton:ENTRY`."""
     summary: str
     """One plain sentence: what changes."""
     hypothesis: str = ""
