@@ -11,7 +11,6 @@ import importlib
 import json
 import socket
 import sys
-import time
 
 # Neither typing nor dataclasses at run time: together they double the start of a sandbox.
 TYPE_CHECKING = False
@@ -185,10 +184,8 @@ class SocketTransport:
 
     def __init__(self, path: str, token: str) -> None:
         self.path, self.token = path, token
-        self.waited_s = 0.0
 
     def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        started = time.monotonic()
         data = json.dumps(body).encode()
         head = (
             "POST /v1/chat/completions HTTP/1.1\r\nHost: broker\r\nConnection: close\r\n"
@@ -202,7 +199,6 @@ class SocketTransport:
                 raw = b"".join(iter(lambda: wire.recv(65536), b""))
             except OSError as error:
                 raise ModelFault(f"broker: {error}") from error
-        self.waited_s += time.monotonic() - started
         return _parse(raw)
 
 

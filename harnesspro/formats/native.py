@@ -7,7 +7,6 @@ Round trips keep comments (ruamel).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from harnesspro.core.errors import ConfigError, ManifestError, PatchError
-from harnesspro.core.hashing import content_id
 from harnesspro.core.records import (
     Edit,
     Harness,
@@ -333,13 +331,3 @@ def sdk_payload(harness: Harness, task: Task) -> dict[str, Any]:
         "task": public_task(task),
         "harness": {"parts": parts, "knobs": dict(harness.knob_values)},
     }
-
-
-def slots_of(text: str) -> frozenset[str]:
-    """Names of the `{{slot}}`s of a prompt."""
-    return frozenset(re.findall(r"\{\{(\w+)\}\}", text))
-
-
-def fresh_task_id(seed: object, content_key: str) -> str:
-    """A task id that tells nothing of where the task came from."""
-    return content_id("task", seed, content_key)
