@@ -24,6 +24,7 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
         task_ids=tuple(task.task_id for task in bench.search),
         first_block=bench.config.first_block,
         seed=seed_from(bench.config.seed, "race", round_index),
+        trusted=bench.referee.trusted,
     )
     lost: frozenset[tuple[str, str]] = frozenset()
     while True:
