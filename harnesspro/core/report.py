@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.front import JointLaw, estimates, front_ids, p_cheaper, p_on_front, picks
 from harnesspro.core.money import format_usd
 from harnesspro.core.records import (
@@ -19,11 +20,10 @@ from harnesspro.core.records import (
     Refusal,
     Spend,
     Stamp,
-    StopReason,
     Verdict,
 )
 
-SURE = 0.95
+SURELY_CHEAPER = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def beats(chart: Map, candidate_id: str) -> bool:
         return verdict.kind == "accept" or (verdict.claim == "cost" and verdict.cheaper)
     joint = chart.search
     base = estimates(joint, chart.baseline_id).score
-    level = 1 - (1 - SURE) / max(1, joint.n_compared)
+    level = 1 - (1 - SURELY_CHEAPER) / max(1, joint.n_compared)
     return (
         p_cheaper(joint, candidate_id) >= level
         and joint.place(candidate_id).score >= base.low - 1e-9
@@ -174,7 +174,6 @@ def beats(chart: Map, candidate_id: str) -> bool:
 class Story:
     """What the words are made of, beside the map."""
 
-    harness_name: str
     findings: tuple[Finding, ...]
     n_diagnosed_trials: int
     diagnosed_usd: float
@@ -182,11 +181,8 @@ class Story:
     dropped_ids: frozenset[str]
     """Candidates that a race dropped; one the run never came to is not among them."""
     spend: Spend
-    stop: StopReason
     referee_reason: str
     referee_trusted: bool
-    n_confirm: int
-    base_disagreement: float | None
 
 
 def words(chart: Map, front: Sequence[Point], story: Story) -> tuple[str, ...]:
@@ -282,7 +278,7 @@ def _finding_words(story: Story) -> list[str]:
     for finding in story.findings[:5]:
         price = ""
         if finding.wasted_nanos:
-            per_1000 = 1000 * finding.wasted_usd / n
+            per_1000 = per_thousand_tasks(finding, n)
             share = finding.wasted_usd / story.diagnosed_usd if story.diagnosed_usd else 0.0
             price = f" ({format_usd(per_1000)} per 1,000 tasks, {share:.0%} of the spend)"
         lost = f" It lost {finding.lost_success:.0%} of trials." if finding.lost_success else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harnesspro.core.confirm import Pick, freeze_picks, judge
+from harnesspro.core.findings import patterns
 from harnesspro.core.front import front_ids
 from harnesspro.core.hashing import content_hash, content_id
 from harnesspro.core.ports import ArchiveEntry, GradeRequest, Opening
@@ -164,7 +165,7 @@ def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
         knobs=bench.harness(candidate_id).knob_values,
         cost_ratio=ratio,
         answers_changed=seen.changed / seen.n if seen.n else None,
-        patterns=tuple(finding.pattern for finding in found),
+        patterns=patterns(found),
         search_task_keys=tuple(task.content_key for task in bench.search),
         price_table_hash=content_hash([p.model_dump(mode="json") for p in bench.header.prices]),
         run_id=bench.run_id,

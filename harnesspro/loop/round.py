@@ -7,13 +7,14 @@ a node that runs again finds it done. The checkpoint file is for interrupts, not
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TypedDict
 
 from harnesspro.core.decide import RunRound
+from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.hashing import content_hash
-from harnesspro.core.records import Patch, Task, Trial
+from harnesspro.core.records import Finding, Patch, Task, Trial
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import parents_pool, tried
@@ -132,13 +133,13 @@ class _RoundLine:
         found, _ = diagnose(self.bench.base, trials, self.bench.ports.ledger)
         self._say_findings(found[:3], len(trials))
 
-    def _say_findings(self, found: Any, n_trials: int) -> None:
+    def _say_findings(self, found: Sequence[Finding], n_trials: int) -> None:
         for finding in found:
             self.bench.ports.events.emit(
                 "finding",
                 pattern=finding.pattern,
                 part=finding.part,
-                usd_per_1000=1000 * finding.wasted_usd / max(1, n_trials),
+                usd_per_1000=per_thousand_tasks(finding, n_trials),
                 lost_success=finding.lost_success,
             )
 

@@ -156,18 +156,14 @@ def document_of(
     refusals = scan.refusals(bench)
     spend = bench.ports.meter.spend()
     story = Story(
-        harness_name=bench.header.harness_name,
         findings=found,
         n_diagnosed_trials=n_diagnosed,
         diagnosed_usd=spent / 1e9,
         refusals=refusals,
         dropped_ids=dropped_ids(bench),
         spend=spend,
-        stop=stop,
         referee_reason=bench.referee.reason,
         referee_trusted=bench.referee.trusted,
-        n_confirm=len(bench.confirm),
-        base_disagreement=finish.base_disagreement(bench),
     )
     measured = [key for key in chart.search.ids if key != chart.baseline_id]
     return RunDocument(

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.money import NANOS_PER_USD
 from harnesspro.core.records import RunDocument, Verdict
 from harnesspro.view import figures
@@ -177,7 +178,7 @@ def wastes(doc: RunDocument) -> tuple[Waste, ...]:
         Waste(
             pattern=finding.pattern,
             part=finding.part or figures.NOTHING,
-            usd_per_1000=1000 * finding.wasted_usd / n if n else 0.0,
+            usd_per_1000=per_thousand_tasks(finding, n) if n else 0.0,
             share=finding.wasted_usd / doc.diagnosed_usd if doc.diagnosed_usd > 0 else None,
             lost_success=finding.lost_success,
             advice=finding.advice,

@@ -13,7 +13,6 @@ from harnesspro.core.records import (
     Point,
     Refusal,
     Spend,
-    StopReason,
     Verdict,
 )
 from harnesspro.core.report import (
@@ -122,18 +121,14 @@ def a_verdict(name, kind="accept", **changes):
 
 def a_story(**changes):
     base: dict[str, Any] = {
-        "harness_name": "toy",
         "findings": (),
         "n_diagnosed_trials": 60,
         "diagnosed_usd": 0.12,
         "refusals": (),
         "dropped_ids": frozenset(),
         "spend": Spend(improver_usd=0.05, target_usd=0.45, paid_usd=0.0),
-        "stop": StopReason(reason="rounds", detail="all 2 rounds done"),
         "referee_reason": "no independent model votes.",
         "referee_trusted": False,
-        "n_confirm": 64,
-        "base_disagreement": 0.1,
     }
     return Story(**(base | changes))
 
