@@ -40,7 +40,7 @@ def open_bench(
             expected=header.base_harness_id,
             fix="the folder was edited; start a new run",
         )
-    parts = _split(header, ports, tasks)
+    parts = _split(header, ports, tasks, seen=_seen_in_archive(ports, base))
     ports.trees.put(base, message="initial harness")
     _put_baseline(ports, base)
     referee = _referee(header, ports, base, parts.search)
@@ -59,8 +59,13 @@ def open_bench(
     )
 
 
-def _split(header: RunHeader, ports: Ports, tasks: Sequence[Task]) -> Split:
-    """Search and confirm tasks; recorded by content key, so that they never reshuffle."""
+def _split(
+    header: RunHeader, ports: Ports, tasks: Sequence[Task], *, seen: frozenset[str]
+) -> Split:
+    """Search and confirm tasks; recorded by content key, so that they never reshuffle.
+
+    A task whose content key is in `seen` never enters confirm.
+    """
     config = header.config
     n_confirm = config.n_confirm if config.verb == "improve" else 0
     if len(tasks) < MIN_TASKS:
@@ -81,7 +86,7 @@ def _split(header: RunHeader, ports: Ports, tasks: Sequence[Task]) -> Split:
         split_key=header.split_key,
         n_search=config.n_search,
         n_confirm=n_confirm,
-        exclude=_seen_in_archive(ports, header.harness_name),
+        exclude=seen,
     )
     value: dict[str, Any] = {
         "search": [task.content_key for task in parts.search],
@@ -91,12 +96,12 @@ def _split(header: RunHeader, ports: Ports, tasks: Sequence[Task]) -> Split:
     return parts
 
 
-def _seen_in_archive(ports: Ports, harness_name: str) -> frozenset[str]:
-    """Search tasks that the archive's lineages of this harness have seen."""
+def _seen_in_archive(ports: Ports, base: Harness) -> frozenset[str]:
+    """Search tasks of every lineage the archive may propose from: all with this kind of answer."""
     return frozenset(
         key
         for entry in ports.archive.entries()
-        if entry.name == harness_name
+        if entry.answer_kind == base.manifest.answer.kind
         for key in entry.search_task_keys
     )
 
