@@ -1,4 +1,4 @@
-"""RunConfig to working parts: the only file that names the concrete adapters, one `main_*` a process.
+"""RunConfig to working parts: each process of a run gets its adapters here, one `main_*` a process.
 
 Started as `python -m harnesspro.wiring ROLE FD`, its configuration on the inherited pipe FD.
 """
@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -90,10 +90,8 @@ def main_orchestrator(config: dict[str, Any]) -> int:
 
         return sit(build_bench(header, config, interrupted, sink))
     except HarnessProError as error:
-        from harnesspro.view.text import safe_text
-
         sink.emit("run.stopped", reason="error")
-        sys.stderr.write(f"harnesspro: {safe_text(str(error))}\n")
+        _warn([str(error)])
         return error.exit_code
 
 
@@ -126,7 +124,7 @@ class SystemClock:
         return time.time()
 
 
-class RunLedger:
+class SplitLedger:
     """Reads the ledger's file itself and lets the broker, its one writer, write."""
 
     def __init__(self, reader: Ledger, writer: Ledger) -> None:
@@ -171,7 +169,7 @@ def build_bench(
 
     run_dir = Path(config["run_dir"])
     broker = BrokerClient(config["admin_socket"])
-    ledger = RunLedger(LedgerReader(run_dir), broker)
+    ledger = SplitLedger(LedgerReader(run_dir), broker)
     trees = GitTrees(run_dir)
     sandbox = SandboxClient.from_fd(config["launcher_fd"], header.isolation)
     purse_empty = Event()
@@ -186,6 +184,7 @@ def build_bench(
         purse_empty=purse_empty,
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
+    _warn(f"archive entry left out: {problem}" for problem in archive.problems())
     improver = None
     if header.config.improver_model:
         improver = SandboxImprover(
@@ -225,6 +224,13 @@ def build_bench(
         run_dir=run_dir,
         firewall=config["firewall"],
     )
+
+
+def _warn(lines: Iterable[str]) -> None:
+    from harnesspro.view.text import safe_text
+
+    for line in lines:
+        sys.stderr.write(f"harnesspro: {safe_text(line)}\n")
 
 
 def _certifier(
