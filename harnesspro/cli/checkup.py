@@ -18,11 +18,12 @@ def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]
 
     isolation = probe()
     abi = confine.landlock_abi()
+    git = shutil.which("git") is not None
     document: dict[str, Any] = {
         "schema": "harnesspro/doctor@1",
-        "ok": isolation.level != "none",
+        "ok": isolation.level != "none" and git,
         "python": sys.version.split()[0],
-        "git": shutil.which("git") is not None,
+        "git": git,
         "isolation": {
             "level": isolation.level,
             "guarantees": list(isolation.guarantees),
@@ -55,6 +56,7 @@ def _local_models() -> list[dict[str, Any]]:
 
 
 def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+    from harnesspro.cli.documents import plan_for
     from harnesspro.cli.prepare import prepare
     from harnesspro.core.stats import power_of
 
@@ -62,15 +64,15 @@ def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, An
         ready = prepare(harness_ref, flags, verb="improve", say=lambda _line: None)
     except HarnessProError as error:
         return {"ok": False, "name": harness_ref, "problem": str(error)}
-    n_confirm = min(ready.config.n_confirm or len(ready.tasks), len(ready.tasks))
-    n_search = min(ready.config.n_search or len(ready.tasks), len(ready.tasks))
+    plan = plan_for(ready.config, len(ready.tasks))
+    power = power_of(n_search=plan.n_search, n_confirm=plan.n_confirm)
     return {
         "ok": True,
         "name": ready.harness.manifest.name,
         "problem": None,
         "n_tasks": len(ready.tasks),
         "prices": [price.model_dump(mode="json") for price in ready.prices],
-        "power": power_of(n_search=n_search, n_confirm=n_confirm).model_dump(mode="json"),
+        "power": power.model_dump(mode="json"),
     }
 
 

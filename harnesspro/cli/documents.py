@@ -9,7 +9,7 @@ from typing import Any
 from harnesspro.cli.prepare import Prepared
 from harnesspro.cli.starting import read_header
 from harnesspro.config import RunConfig
-from harnesspro.core.errors import ConfigError
+from harnesspro.core.errors import ConfigError, IntegrityError
 from harnesspro.core.plan import Plan
 from harnesspro.core.records import Finding, Trial
 from harnesspro.core.splits import default_n_search
@@ -96,7 +96,11 @@ def _measured(prepared: Prepared, plan: Plan, out: Path) -> dict[str, Any] | Non
         run_dir = out / "runs" / run_id
         if not (run_dir / "ledger.db").is_file():
             continue
-        if read_header(run_dir).base_harness_id != harness_id:
+        try:
+            header = read_header(run_dir)
+        except IntegrityError:  # another run's trouble is not this plan's
+            continue
+        if header.base_harness_id != harness_id:
             continue
         with LedgerReader(run_dir) as ledger:
             trials = [Trial.model_validate(value) for _, value in ledger.all("trial")]

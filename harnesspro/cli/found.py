@@ -11,6 +11,7 @@ from pathlib import Path
 from harnesspro.config import out_folder
 from harnesspro.core.errors import ConfigError, UsageError
 from harnesspro.core.records import Candidate, Picks, RunDocument, Trajectory, Trial
+from harnesspro.core.report import lineage
 from harnesspro.store.ledger import LedgerReader
 from harnesspro.store.runs import find_run, read_document
 from harnesspro.store.trees import GitTrees
@@ -102,12 +103,7 @@ class FoundRun:
 
     def lineage(self, candidate: Candidate) -> tuple[Candidate, ...]:
         """From the first change to this one; the initial harness left out."""
-        line: list[Candidate] = []
-        step: Candidate | None = candidate
-        while step is not None and step.patch is not None and step not in line:
-            line.insert(0, step)
-            step = self.candidates.get(step.parent_id) if step.parent_id else None
-        return tuple(line)
+        return lineage(self.candidates, candidate.candidate_id)
 
     def harness_name(self) -> str:
         """The manifest's name, from the run's header."""

@@ -31,12 +31,6 @@ class Prepared:
     prices: tuple[Price, ...]
     isolation: str
 
-    @property
-    def all_models(self) -> tuple[str, ...]:
-        """Every model the run may call, each once."""
-        improver = (self.config.improver_model,) if self.config.improver_model else ()
-        return tuple(dict.fromkeys((*self.config.models.values(), *improver)))
-
 
 def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say) -> Prepared:
     """Resolve harness, configuration, isolation, tasks, models and prices.
@@ -51,24 +45,20 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
     _refuse_what_is_not_built(harness)
     isolation = require(allow_unsandboxed=config.allow_unsandboxed)
     tasks_at = resolve_tasks(config, say=say)
-    tasks = load_tasks(tasks_at.tasks_path)
-    prepared = Prepared(
-        config=config,
-        harness=harness,
-        task_set=tasks_at,
-        tasks=tasks,
-        prices=(),
-        isolation=isolation,
-    )
-    prices = tuple(price_of(model) for model in prepared.all_models)
     return Prepared(
         config=config,
         harness=harness,
         task_set=tasks_at,
-        tasks=tasks,
-        prices=prices,
+        tasks=load_tasks(tasks_at.tasks_path),
+        prices=tuple(price_of(model) for model in _models(config)),
         isolation=isolation,
     )
+
+
+def _models(config: RunConfig) -> tuple[str, ...]:
+    """Every model the run may call, each once."""
+    improver = (config.improver_model,) if config.improver_model else ()
+    return tuple(dict.fromkeys((*config.models.values(), *improver)))
 
 
 def _refuse_what_is_not_built(harness: Harness) -> None:
@@ -80,10 +70,18 @@ def _refuse_what_is_not_built(harness: Harness) -> None:
             f"{where}: permits",
             "not empty",
             expected="nothing: this version grants no access beyond the task and the models",
+            fix="leave the key out",
         )
     if manifest.entry.command is not None:
         raise ConfigError(
             f"{where}: entry.command", "a command", expected="entry.python in this version"
+        )
+    spec = manifest.answer
+    if spec.language not in (None, "python") or (spec.language and spec.kind != "code"):
+        raise ConfigError(
+            f"{where}: answer.language",
+            f"{spec.language} for answers of kind {spec.kind}",
+            expected="python, and for answers of kind code only, in this version",
         )
 
 

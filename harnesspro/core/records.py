@@ -144,7 +144,10 @@ class Limits(Record):
 
 
 class AnswerSpec(Record):
-    """What an answer is. `answer_schema` is "task" where each task brings its own."""
+    """What an answer is. `answer_schema` is "task" where each task brings its own.
+
+    `language` is of code alone.
+    """
 
     kind: AnswerKind
     language: str | None = None

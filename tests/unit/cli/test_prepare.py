@@ -1,0 +1,62 @@
+import pytest
+
+from harnesspro.cli.checkup import examine
+from harnesspro.cli.documents import plan_of
+from harnesspro.cli.prepare import Prepared, prepare
+from harnesspro.config import RunConfig
+from harnesspro.core.errors import ConfigError
+from harnesspro.core.records import Task
+from harnesspro.formats.native import save_harness
+from harnesspro.formats.tasksets import TaskSet
+from tests.unit.builders import a_harness
+
+FLAGS = {"tasks_ref": "tasks.jsonl", "models": {"writer": "sim/small"}}
+
+
+def refused(folder, old, new):
+    """What is said of a harness whose manifest has `new` in the place of `old`."""
+    save_harness(a_harness(), folder)
+    manifest = folder / "harness.yaml"
+    manifest.write_text(manifest.read_text().replace(old, new))
+    with pytest.raises(ConfigError) as caught:
+        prepare(str(folder), FLAGS, verb="improve", say=print)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("{kind: json}", "{kind: code, language: rust}", "answer.language: rust for answers of"),
+        ("{kind: json}", "{kind: json, language: python}", "answer.language: python for answers"),
+        ('python: "solver.py:solve"', 'command: ["node", "a.js"]', "entry.command: a command"),
+        ("about: A", "permits: {hosts: [example.org]}\nabout: A", "permits: not empty"),
+    ],
+)
+def test_what_this_version_would_pass_over_in_silence_is_refused(tmp_path, old, new, told):
+    assert told in refused(tmp_path / "mine", old, new)
+
+
+def prepared(n_tasks):
+    config = RunConfig(verb="improve", harness_ref="mine", **FLAGS)
+    tasks = tuple(Task(task_id=f"t-{i}", input=f"q {i}") for i in range(n_tasks))
+    found = TaskSet(folder=None, tasks_path=None, seal=None, split_key="k")
+    return Prepared(config, a_harness(), found, tasks, prices=(), isolation="S3")
+
+
+def test_a_run_folder_that_cannot_be_read_does_not_stand_in_the_way_of_a_plan(tmp_path):
+    damaged = tmp_path / "runs/r-1"
+    damaged.mkdir(parents=True)
+    (damaged / "ledger.db").write_text("")
+    (damaged / "run.json").write_text("{}")
+
+    assert plan_of(prepared(30), tmp_path)["measured"] is None
+
+
+def test_the_checkup_promises_what_the_plan_would_measure(tmp_path):
+    save_harness(a_harness(), tmp_path / "mine")
+    tasks = tmp_path / "tasks.jsonl"
+    words = ("".join(chr(97 + int(digit)) for digit in f"{i:02d}") for i in range(30))
+    tasks.write_text("".join(f'{{"input": "{word}"}}\n' for word in words))
+
+    found = examine(str(tmp_path / "mine"), FLAGS | {"tasks_ref": str(tasks)})["harness"]
+    assert (found["power"]["n_search"], found["power"]["n_confirm"]) == (20, 10)
