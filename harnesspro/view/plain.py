@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harnesspro.core.money import format_usd
+from harnesspro.view.figures import duration
 from harnesspro.view.text import safe_text
 
 Document = Mapping[str, Any]
@@ -91,7 +92,8 @@ def print_plan(document: Document, console: Console) -> None:
     if measured is None:
         console.print(
             Text(
-                f"At the very most {format_usd(document['most_usd'])} (every trial at its limit). "
+                f"At the very most {format_usd(document['most_usd'])} and "
+                f"{duration(document['most_s'])} (every trial at its limits). "
                 "No earlier run of this harness here to say what a trial really takes."
             )
         )
