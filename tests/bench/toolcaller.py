@@ -25,6 +25,7 @@ from harnesspro.core.records import Harness, KnobValue, Patch, Task
 from harnesspro.core.replay import replay_key, request_hash, seed_for
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import apply_patch, load_harness, sdk_payload
+from harnesspro.formats.wheels import fetch_wheel
 from harnesspro.providers.local import LocalProvider
 from harnesspro.providers.model_server import start_server
 from harnesspro.vault import tasksets
@@ -67,7 +68,7 @@ class Run:
 def graded_tasks(n: int, *, wheel: Path | None) -> list[Graded]:
     """`n` BFCL tasks, half `simple_python`, half `multiple`; the same for the same `n`."""
     if wheel is None:
-        content = tasksets._wheel_bytes(tasksets.CATALOGUE["bfcl"], tasksets._pip_download)
+        content = tasksets._wheel_bytes(tasksets.CATALOGUE["bfcl"], fetch_wheel)
     else:
         content = wheel.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
