@@ -18,11 +18,10 @@ from typing import Any
 
 from harnesspro import processes
 from harnesspro.config import RunHeader
-from harnesspro.core.errors import HarnessProError
+from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
 from harnesspro.core.ports import EventSink, Grader, Ledger, Opening, Proposer
 from harnesspro.core.records import CertificateSummary, Step
 
-EXIT_INTERRUPTED = 130
 CALL_TIMEOUT_S = 300.0
 Say = Callable[[str], None]
 
@@ -55,14 +54,7 @@ def main_broker(config: dict[str, Any]) -> int:
                 ledger,
             )
     except HarnessProError as error:
-        said = {
-            "error": type(error).__name__,
-            "where": error.where,
-            "found": error.found,
-            "expected": error.expected,
-            "fix": error.fix,
-        }
-        sys.stderr.write(json.dumps(said) + "\n")
+        sys.stderr.write(json.dumps(error.document()) + "\n")
         code = error.exit_code
     # A call that outlasts the drain still holds a thread; the ledger is closed, so leave.
     os._exit(code)

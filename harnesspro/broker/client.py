@@ -8,8 +8,7 @@ import socket
 import time
 from typing import Any
 
-from harnesspro.core import errors
-from harnesspro.core.errors import HarnessProError
+from harnesspro.core.errors import HarnessProError, rebuilt
 from harnesspro.core.ports import Grant, Metered
 from harnesspro.core.records import Spend, Step
 
@@ -78,7 +77,7 @@ class BrokerClient:
         finally:
             connection.close()
         if "error" in document:
-            raise _rebuilt(document["error"])
+            raise rebuilt(document["error"])
         return document["value"]
 
 
@@ -91,12 +90,3 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-
-
-def _rebuilt(document: dict[str, str]) -> HarnessProError:
-    """The error as the broker raised it."""
-    kind = getattr(errors, document["kind"], HarnessProError)
-    error: HarnessProError = kind(
-        document["where"], document["found"], expected=document["expected"], fix=document["fix"]
-    )
-    return error

@@ -165,7 +165,7 @@ def _admin_app(desk: CallDesk, ledger: RunLedger) -> Starlette:
         try:
             return JSONResponse({"value": await _in_thread(limiter, lambda: call(**request_json))})
         except HarnessProError as error:
-            return JSONResponse({"error": _error_document(error)}, status_code=409)
+            return JSONResponse({"error": error.document()}, status_code=409)
 
     return Starlette(routes=[Route("/{call}", admin, methods=["POST"])])
 
@@ -173,16 +173,6 @@ def _admin_app(desk: CallDesk, ledger: RunLedger) -> Starlette:
 async def _json(request: Request) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(await _body(request, _LARGEST_RECORD))
     return value
-
-
-def _error_document(error: HarnessProError) -> dict[str, str]:
-    return {
-        "kind": type(error).__name__,
-        "where": error.where,
-        "found": error.found,
-        "expected": error.expected,
-        "fix": error.fix,
-    }
 
 
 # --- both --------------------------------------------------------------------------------------

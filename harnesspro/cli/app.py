@@ -10,10 +10,8 @@ import typer
 
 import harnesspro
 from harnesspro.cli import gold, looking, models, running
-from harnesspro.core.errors import HarnessProError
+from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
 from harnesspro.view.text import safe_text
-
-EXIT_INTERRUPTED = 130
 
 
 def build_app() -> typer.Typer:
@@ -72,11 +70,7 @@ def report(error: HarnessProError, *, as_json: bool) -> None:
     if as_json:
         document = {
             "schema": "harnesspro/error@1",
-            "error": type(error).__name__,
-            "where": error.where,
-            "found": error.found,
-            "expected": error.expected,
-            "fix": error.fix,
+            **error.document(),
             "exit_code": error.exit_code,
         }
         sys.stdout.write(json.dumps(document) + "\n")

@@ -14,9 +14,13 @@ from pydantic import ValidationError
 
 from harnesspro import processes
 from harnesspro.config import RunHeader, out_folder
-from harnesspro.core.errors import HarnessProError, IntegrityError
+from harnesspro.core.errors import (
+    EXIT_INTERRUPTED,
+    HarnessProError,
+    IntegrityError,
+    rebuilt,
+)
 
-EXIT_INTERRUPTED = 130
 _FINISHED = frozenset({0, 3, 4, 5})
 Say = Callable[[str], None]
 
@@ -70,13 +74,9 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
             grader_socket.close()
     if code not in _FINISHED:
         say(f"Everything measured is kept. To go on: {resume}")
-    return (
-        EXIT_INTERRUPTED
-        if code in {-signal.SIGINT, EXIT_INTERRUPTED}
-        else max(code, 1)
-        if code < 0
-        else code
-    )
+    if code == -signal.SIGINT:
+        return EXIT_INTERRUPTED
+    return code if code >= 0 else 1
 
 
 def _start_models(header: RunHeader, home: processes.Household, *, say: Say) -> dict[str, str]:
@@ -155,14 +155,11 @@ def _tail(log: Path) -> str:
 
 def _raise_said(log: Path) -> None:
     """Raise the error a starting process wrote down, with its own class and exit code."""
-    from harnesspro.core import errors
-
     try:
-        said = json.loads(_tail(log))
-        kind = getattr(errors, said["error"])
-        raise kind(said["where"], said["found"], expected=said["expected"], fix=said["fix"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+        said = rebuilt(json.loads(_tail(log)))
+    except (ValueError, KeyError, TypeError):  # its last words are no error of ours
         return
+    raise said
 
 
 def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:

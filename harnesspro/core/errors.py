@@ -21,6 +21,11 @@ A harness that misbehaves is not an exception: it is a Trial with an outcome.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+EXIT_INTERRUPTED = 130
+"""What the command line gives for Ctrl-C, which is no error."""
+
 
 class HarnessProError(Exception):
     """Root of the tree. ``str(error)`` is one line: where: found; expected; what to do."""
@@ -36,6 +41,16 @@ class HarnessProError(Exception):
         if fix:
             line += f"; {fix}"
         super().__init__(line)
+
+    def document(self) -> dict[str, str]:
+        """Its class and its four parts, to be sent to another process; `rebuilt` reads it back."""
+        return {
+            "error": type(self).__name__,
+            "where": self.where,
+            "found": self.found,
+            "expected": self.expected,
+            "fix": self.fix,
+        }
 
 
 class UsageError(HarnessProError):
@@ -103,3 +118,17 @@ class RequestRefused(ProviderError):
 
 class IntegrityError(HarnessProError):
     """A hash, a ledger or a certificate does not hold."""
+
+
+def rebuilt(document: Mapping[str, str]) -> HarnessProError:
+    """The error a `document` was made of; its root class where this program has no such class.
+
+    Raises:
+        KeyError: a part is missing.
+    """
+    found = globals().get(document["error"])
+    known = isinstance(found, type) and issubclass(found, HarnessProError)
+    kind: type[HarnessProError] = found if known else HarnessProError
+    return kind(
+        document["where"], document["found"], expected=document["expected"], fix=document["fix"]
+    )

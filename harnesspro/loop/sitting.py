@@ -9,7 +9,7 @@ from contextlib import suppress
 from pydantic import JsonValue
 
 from harnesspro.core.decide import RunRound, Stop, decide
-from harnesspro.core.errors import IntegrityError
+from harnesspro.core.errors import EXIT_INTERRUPTED, IntegrityError
 from harnesspro.core.front import JointLaw, estimates, law
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.ports import Opening
@@ -32,7 +32,7 @@ from harnesspro.stages.diagnose import diagnose, trajectories_of
 from harnesspro.stages.evaluate import Cut, jobs_for
 from harnesspro.stages.score import own_disagreement
 
-EXIT_BETTER, EXIT_BUDGET, EXIT_NOTHING, EXIT_INTERRUPTED = 0, 4, 5, 130
+EXIT_BETTER, EXIT_BUDGET, EXIT_NOTHING = 0, 4, 5
 
 
 def sit(bench: Bench) -> int:
