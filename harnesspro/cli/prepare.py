@@ -13,6 +13,7 @@ from harnesspro.core.hashing import content_hash
 from harnesspro.core.records import Harness, Price, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
+from harnesspro.formats.paths import vault_home
 from harnesspro.formats.tasks import load_tasks
 from harnesspro.formats.tasksets import TaskSet, task_set
 
@@ -45,6 +46,8 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
     _refuse_what_is_not_built(harness)
     isolation = require(allow_unsandboxed=config.allow_unsandboxed)
     tasks_at = resolve_tasks(config, say=say)
+    if config.open_gold and tasks_at.seal is not None:
+        _require_vault(tasks_at.seal["taskset_id"])
     return Prepared(
         config=config,
         harness=harness,
@@ -53,6 +56,17 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
         prices=tuple(price_of(model) for model in _models(config)),
         isolation=isolation,
     )
+
+
+def _require_vault(taskset_id: str) -> None:
+    vault = vault_home() / taskset_id
+    if not vault.is_dir():
+        raise ConfigError(
+            str(vault),
+            "the right answers to these tasks are not there",
+            fix="seal or pull the tasks again, set XDG_DATA_HOME to where the vault is, or say "
+            "--no-gold",
+        )
 
 
 def _models(config: RunConfig) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from harnesspro.core.errors import ConfigError
 from harnesspro.core.records import Task
 from harnesspro.formats.native import save_harness
 from harnesspro.formats.tasksets import TaskSet
+from harnesspro.vault.seal import seal_records
 from tests.unit.builders import a_harness
 
 FLAGS = {"tasks_ref": "tasks.jsonl", "models": {"writer": "sim/small"}}
@@ -34,6 +35,27 @@ def refused(folder, old, new):
 )
 def test_what_this_version_would_pass_over_in_silence_is_refused(tmp_path, old, new, told):
     assert told in refused(tmp_path / "mine", old, new)
+
+
+def test_right_answers_that_are_elsewhere_are_missed_before_anything_is_spent(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    save_harness(a_harness(), tmp_path / "mine")
+    seal_records(
+        [{"input": word, "gold": 1} for word in "abcd"],
+        name="letters",
+        answer_kind="json",
+        scheme="exact",
+        public_dir=tmp_path / "open",
+        vault_dir=tmp_path / "elsewhere",
+    )
+    flags = FLAGS | {"tasks_ref": str(tmp_path / "open")}
+
+    with pytest.raises(ConfigError, match="right answers to these tasks are not there.*--no-gold"):
+        prepare(str(tmp_path / "mine"), flags, verb="improve", say=print)
+    ready = prepare(str(tmp_path / "mine"), flags | {"open_gold": False}, verb="eval", say=print)
+    assert len(ready.tasks) == 4
 
 
 def prepared(n_tasks):
