@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -10,8 +9,8 @@ import typer
 
 import harnesspro
 from harnesspro.cli import gold, looking, models, running
+from harnesspro.cli.output import put_json, say
 from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
-from harnesspro.view.text import safe_text
 
 
 def build_app() -> typer.Typer:
@@ -66,14 +65,14 @@ def main() -> None:
 
 def report(error: HarnessProError, *, as_json: bool) -> None:
     """One line on stderr; with --json also a document on stdout."""
-    sys.stderr.write(f"harnesspro: {safe_text(str(error))}\n")
+    say(f"harnesspro: {error}")
     if as_json:
         document = {
             "schema": "harnesspro/error@1",
             **error.document(),
             "exit_code": error.exit_code,
         }
-        sys.stdout.write(json.dumps(document) + "\n")
+        put_json(document)
 
 
 def _usage_exit(error: Exception) -> int | None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from harnesspro.cli.output import put
 from harnesspro.core.errors import HarnessProError
 from harnesspro.view.text import safe_text
 
@@ -93,7 +94,7 @@ def print_checkup(document: Mapping[str, Any]) -> None:
         lines.append(f"Model {model['name']}: {state}")
     lines += _harness_lines(document["harness"])
     lines.append("Ready." if document["ok"] else "Not ready.")
-    sys.stdout.write("\n".join(safe_text(line) for line in lines) + "\n")
+    put("\n".join(safe_text(line) for line in lines))
 
 
 def _harness_lines(harness: Mapping[str, Any] | None) -> list[str]:

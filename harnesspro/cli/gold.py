@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
+
+from harnesspro.cli.output import put, put_json, say
+from harnesspro.view.text import safe_lines
 
 JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 TASKS = typer.Argument(..., metavar="TASKS", help="JSON Lines with `input` and `gold`.")
@@ -56,9 +57,10 @@ def seal(
     )
     if remove_original:
         tasks.unlink()
-    _say(_sealed_lines(receipt.model_dump(), tasks, removed=remove_original))
+    for line in _sealed_lines(receipt.model_dump(), tasks, removed=remove_original):
+        say(line)
     document = receipt.model_dump(mode="json") | {"original_holds_gold": not remove_original}
-    _print("harnesspro/sealed@1", document, plain=str(folder), as_json=as_json)
+    _put("harnesspro/sealed@1", document, plain=str(folder), as_json=as_json)
     return 0
 
 
@@ -82,7 +84,7 @@ def list_tasks(as_json: bool = JSON) -> int:
             }
         )
     plain = "\n".join(_row_text(row) for row in rows)
-    _print("harnesspro/tasks@1", {"sets": rows}, plain=plain, as_json=as_json)
+    _put("harnesspro/tasks@1", {"sets": rows}, plain=plain, as_json=as_json)
     return 0
 
 
@@ -94,12 +96,12 @@ def pull(
     from harnesspro.formats.tasksets import read_seal
     from harnesspro.vault.tasksets import pull_tasks
 
-    folder = pull_tasks(name, say=lambda line: _say([line]))
+    folder = pull_tasks(name, say=say)
     held = read_seal(folder)
     assert held is not None
     fields = ("name", "taskset_id", "merkle_root", "n", "n_gold", "families", "source")
     document = {key: getattr(held, key) for key in fields} | {"folder": str(folder)}
-    _print("harnesspro/pulled@1", document, plain=str(folder), as_json=as_json)
+    _put("harnesspro/pulled@1", document, plain=str(folder), as_json=as_json)
     return 0
 
 
@@ -139,15 +141,8 @@ def _row_text(row: Mapping[str, Any]) -> str:
     return f"{row['name']}: {row['about']} ({row['answer_kind']}); {state}"
 
 
-def _say(lines: list[str]) -> None:
-    from harnesspro.view.text import safe_text
-
-    for line in lines:
-        sys.stderr.write(safe_text(line) + "\n")
-
-
-def _print(schema: str, document: Mapping[str, Any], *, plain: str, as_json: bool) -> None:
-    from harnesspro.view.text import safe_lines
-
-    text = json.dumps({"schema": schema, **document}) if as_json else safe_lines(plain)
-    sys.stdout.write(text + "\n")
+def _put(schema: str, document: Mapping[str, Any], *, plain: str, as_json: bool) -> None:
+    if as_json:
+        put_json({"schema": schema, **document})
+    else:
+        put(safe_lines(plain))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from harnesspro.cli.output import put, put_json, say
 from harnesspro.core.errors import ConfigError, UsageError
 
 _RUN_HELP = "A run id, a unique prefix, latest, or a run folder."
@@ -46,11 +46,11 @@ def show(
         return _show_other(other, as_json=as_json, as_csv=as_csv)
     doc = read_document(run_dir)
     if as_json:
-        _write(doc.model_dump_json(by_alias=True) + "\n")
+        put_json(doc.model_dump(mode="json", by_alias=True))
     elif as_csv:
         from harnesspro.view.rows import csv_text
 
-        _write(csv_text(doc))
+        put(csv_text(doc).removesuffix("\n"))
     else:
         from rich.console import Console
 
@@ -83,7 +83,7 @@ def view(
             raise ConfigError(
                 str(target), f"cannot write: {error.strerror}", fix="name another FILE"
             ) from error
-    _write(f"{target}\n")
+    put(f"{target}")
     return 0
 
 
@@ -110,11 +110,11 @@ def diff(
             "files": [{"path": c.path, "status": c.status, "diff": c.diff} for c in changes],
         }
     if as_json:
-        _write_json(document)
+        put_json(document)
     elif changes:
         _print_diff("".join(change.diff for change in changes))
     else:
-        _say(f"{names[0]} and {names[1]} are the same harness")
+        say(f"{names[0]} and {names[1]} are the same harness")
     return 0
 
 
@@ -138,7 +138,7 @@ def trace(
         ]
         run_id = found.run_id
     if as_json:
-        _write_json(
+        put_json(
             {
                 "schema": "harnesspro/trace@1",
                 "run_id": run_id,
@@ -148,7 +148,9 @@ def trace(
             }
         )
     else:
-        _write("\n".join(trace_text(trajectory, atif) for trajectory, atif in shown))
+        put(
+            "\n".join(trace_text(trajectory, atif) for trajectory, atif in shown).removesuffix("\n")
+        )
     return 0
 
 
@@ -167,7 +169,7 @@ def export(
     with found_run(run, out=out) as found:
         provenance = exporting.export(found, found.candidate(candidate), target)
     if as_json:
-        _write_json(
+        put_json(
             {
                 "schema": "harnesspro/export@1",
                 "path": str(target),
@@ -177,10 +179,10 @@ def export(
             }
         )
     else:
-        _write(f"{target}\n")
+        put(f"{target}")
     n_files, judged = len(provenance["files"]), provenance["verdict"] or "not judged"
-    _say(f"{n_files} files; {judged}, {provenance['stamp']}, measured at {provenance['isolation']}")
-    _say(f'use it from Python: harnesspro.load("{target}").run(task)')
+    say(f"{n_files} files; {judged}, {provenance['stamp']}, measured at {provenance['isolation']}")
+    say(f'use it from Python: harnesspro.load("{target}").run(task)')
     return 0
 
 
@@ -207,7 +209,7 @@ def _show_other(document: dict[str, Any], *, as_json: bool, as_csv: bool) -> int
     if as_csv:
         raise UsageError("--csv", f"a {document.get('schema')} document", expected="an improve run")
     if as_json:
-        _write_json(document)
+        put_json(document)
         return 0
     from rich.console import Console
 
@@ -236,19 +238,3 @@ def _print_diff(text: str) -> None:
 
 
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
-
-
-def _write_json(document: Any) -> None:
-    _write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-
-
-def _write(text: str) -> None:
-    """To stdout; what its encoding has no character for is escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-def _say(line: str) -> None:
-    from harnesspro.view.text import safe_text
-
-    sys.stderr.write(f"{safe_text(line)}\n")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from typing import Any
 
 import typer
+
+from harnesspro.cli.output import put, put_json, say
+from harnesspro.view.text import safe_lines
 
 JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 NAME = typer.Argument(..., help="A name from `harnesspro model list`.")
@@ -45,9 +46,9 @@ def list_models(as_json: bool = JSON) -> int:
         for model in CATALOGUE.values()
     ]
     if as_json:
-        _print(json.dumps({"schema": "harnesspro/models@1", "models": rows}))
+        put_json({"schema": "harnesspro/models@1", "models": rows})
     else:
-        _print("\n".join(_row_text(row) for row in rows))
+        put(safe_lines("\n".join(_row_text(row) for row in rows)))
     return 0
 
 
@@ -55,9 +56,12 @@ def pull(name: str = NAME, as_json: bool = JSON) -> int:
     """Fetch a model; its hash is checked before it gets its name."""
     from harnesspro.providers.downloads import local_model, pull_model
 
-    path = pull_model(name, say=_say)
-    document = {"schema": "harnesspro/model-pulled@1", "name": name, "path": str(path)}
-    _print(json.dumps(document | {"sha256": local_model(name).sha256}) if as_json else str(path))
+    path = pull_model(name, say=say)
+    if as_json:
+        document = {"schema": "harnesspro/model-pulled@1", "name": name, "path": str(path)}
+        put_json(document | {"sha256": local_model(name).sha256})
+    else:
+        put(safe_lines(str(path)))
     return 0
 
 
@@ -68,8 +72,8 @@ def serve(model: str = MODEL, port: int = PORT, threads: int | None = THREADS) -
 
     server = start_server(model, threads=threads or len(os.sched_getaffinity(0)), port=port)
     try:
-        _print(f"{server.url}/v1")
-        _say("Serving; Ctrl-C ends it.")
+        put(f"{server.url}/v1")
+        say("Serving; Ctrl-C ends it.")
         code = server.wait()
         raise ProviderError(model, f"the server ended by itself (exit code {code})")
     except KeyboardInterrupt:
@@ -82,17 +86,3 @@ def _row_text(row: dict[str, Any]) -> str:
     here = row["path"] or f"not here; run: harnesspro model pull {row['name']}"
     size = f"{row['n_bytes'] / 1e6:,.0f} MB"
     return f"{row['name']}: {size}, ${row['usd_per_mtok']:.2f} per million tokens (list); {here}"
-
-
-def _say(line: str) -> None:
-    from harnesspro.view.text import safe_text
-
-    sys.stderr.write(safe_text(line) + "\n")
-    sys.stderr.flush()
-
-
-def _print(text: str) -> None:
-    from harnesspro.view.text import safe_lines
-
-    sys.stdout.write(safe_lines(text) + "\n")
-    sys.stdout.flush()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import typer
 
+from harnesspro.cli.output import put_json
 from harnesspro.core.errors import UsageError
 
 HARNESS = typer.Argument(..., help="A harness folder, or builtin:NAME.")
@@ -175,7 +174,7 @@ def doctor(
 
     checkup = examine(harness, {"tasks_ref": tasks, "models": parse_models(model)})
     if as_json:
-        sys.stdout.write(json.dumps(checkup, ensure_ascii=False) + "\n")
+        put_json(checkup)
     else:
         print_checkup(checkup)
     return 0 if checkup["ok"] else 3

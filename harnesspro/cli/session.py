@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +12,11 @@ from rich.console import Console
 
 from harnesspro.cli import documents
 from harnesspro.cli import prepare as preparing
+from harnesspro.cli.output import put_json, say
 from harnesspro.config import RunHeader, Verb, out_folder, validated
 from harnesspro.core.errors import ConfigError, HarnessProError
 from harnesspro.core.records import RunDocument
 from harnesspro.store.runs import find_run, new_run_id, read_document, write_json, write_text
-from harnesspro.view.text import safe_text
-
-
-def say(line: str) -> None:
-    """A line for the person at the terminal."""
-    sys.stderr.write(f"{safe_text(line)}\n")
 
 
 def new_run(
@@ -117,14 +111,14 @@ def show(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool) -> None:
     if header.config.verb != "improve":
         document = json.loads((run_dir / "report.json").read_text(encoding="utf-8"))
         if as_json:
-            sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+            put_json(document)
         else:
             print_plain(document)
         return
     document = read_document(run_dir)
     write_page(document, run_dir)
     if as_json:
-        sys.stdout.write(document.model_dump_json(by_alias=True) + "\n")
+        put_json(document.model_dump(mode="json", by_alias=True))
         return
     from harnesspro.view.terminal import print_document
 
@@ -161,7 +155,7 @@ def diagnose_run(ref: str, *, out: str | None, as_json: bool) -> int:
     """The findings a run has on record for its initial harness."""
     document = documents.diagnosis_of(find_run(out_folder(out), ref))
     if as_json:
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        put_json(document)
     else:
         print_plain(document)
     return 0
@@ -172,7 +166,7 @@ def dry_run(harness_ref: str, flags: Mapping[str, Any], *, out: str | None, as_j
     prepared = preparing.prepare(harness_ref, flags, verb="improve", say=say)
     document = documents.plan_of(prepared, out_folder(out))
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        put_json(document)
     else:
         print_plain(document)
     return 0

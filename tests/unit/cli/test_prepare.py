@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from harnesspro.cli.checkup import examine
@@ -52,16 +54,16 @@ def test_right_answers_that_are_elsewhere_are_missed_before_anything_is_spent(
     )
     flags = FLAGS | {"tasks_ref": str(tmp_path / "open")}
 
-    with pytest.raises(ConfigError, match="right answers to these tasks are not there.*--no-gold"):
+    with pytest.raises(ConfigError, match=r"right answers to these tasks are not there.*--no-gold"):
         prepare(str(tmp_path / "mine"), flags, verb="improve", say=print)
     ready = prepare(str(tmp_path / "mine"), flags | {"open_gold": False}, verb="eval", say=print)
     assert len(ready.tasks) == 4
 
 
 def prepared(n_tasks):
-    config = RunConfig(verb="improve", harness_ref="mine", **FLAGS)
+    config = RunConfig.model_validate({"verb": "improve", "harness_ref": "mine", **FLAGS})
     tasks = tuple(Task(task_id=f"t-{i}", input=f"q {i}") for i in range(n_tasks))
-    found = TaskSet(folder=None, tasks_path=None, seal=None, split_key="k")
+    found = TaskSet(Path(), Path("tasks.jsonl"), seal=None, split_key="k")
     return Prepared(config, a_harness(), found, tasks, prices=(), isolation="S3")
 
 
