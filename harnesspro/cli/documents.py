@@ -10,8 +10,9 @@ from harnesspro.cli.prepare import Prepared
 from harnesspro.cli.starting import read_header
 from harnesspro.config import RunConfig
 from harnesspro.core.errors import ConfigError, IntegrityError
+from harnesspro.core.findings import Diagnosis
 from harnesspro.core.plan import Plan
-from harnesspro.core.records import Finding, Trial
+from harnesspro.core.records import Trial
 from harnesspro.core.splits import default_n_search
 from harnesspro.core.stats import power_of
 from harnesspro.store.ledger import LedgerReader
@@ -33,21 +34,15 @@ def diagnosis_of(run_dir: Path) -> dict[str, Any]:
             "nothing diagnosed yet",
             fix=f"harnesspro improve --resume {header.run_id}",
         )
-    found = [Finding.model_validate(value) for value in kept["findings"]]
-    return {
-        "schema": "harnesspro/diagnosis@1",
-        "run_id": header.run_id,
-        "harness": header.config.harness_ref,
-        "harness_name": header.harness_name,
-        "models": dict(header.config.models),
-        "n_trials": kept["n_trials"],
-        "spend_usd": kept["spent_nanos"] / 1e9,
-        "findings": [
-            finding.model_dump(mode="json") | {"wasted_usd": finding.wasted_usd}
-            for finding in found
-        ],
-        "levels": {"isolation": header.isolation},
-    }
+    return Diagnosis.model_validate(kept).document(
+        {
+            "run_id": header.run_id,
+            "harness": header.config.harness_ref,
+            "harness_name": header.harness_name,
+            "models": dict(header.config.models),
+        },
+        levels={"isolation": header.isolation},
+    )
 
 
 def plan_for(config: RunConfig, n_tasks: int) -> Plan:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from harnesspro.core.hashing import content_id
-from harnesspro.core.records import Finding, Harness, Span, Trajectory
+from harnesspro.core.money import usd_from_nanos
+from harnesspro.core.records import Finding, Harness, Record, Span, Trajectory
 
 Detector = Callable[[Harness, Sequence[Trajectory]], tuple[Finding, ...]]
 """Pure. It is given no void trial; every span it returns names a real step of a trajectory."""
@@ -61,6 +62,37 @@ def finding_of(
         lost_success=lost_success,
         detail=dict(detail or {}),
     )
+
+
+class Diagnosis(Record):
+    """What some trials of a harness show, as it stands on record."""
+
+    findings: tuple[Finding, ...] = ()
+    """Dearest first."""
+    spent_nanos: int = 0
+    """Attributed, by the trials diagnosed."""
+    n_trials: int = 0
+
+    @property
+    def spent_usd(self) -> float:
+        """What the trials diagnosed cost, in dollars."""
+        return usd_from_nanos(self.spent_nanos)
+
+    def document(
+        self, head: Mapping[str, JsonValue], *, levels: dict[str, JsonValue]
+    ) -> dict[str, JsonValue]:
+        """`harnesspro/diagnosis@1`, `head` saying of which run and harness, `levels` how walled."""
+        return {
+            "schema": "harnesspro/diagnosis@1",
+            **head,
+            "n_trials": self.n_trials,
+            "spend_usd": self.spent_usd,
+            "findings": [
+                finding.model_dump(mode="json") | {"wasted_usd": finding.wasted_usd}
+                for finding in self.findings
+            ],
+            "levels": levels,
+        }
 
 
 def diagnose(

@@ -146,7 +146,6 @@ def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
     base = joint.place(bench.base.harness_id).cost_usd
     seen = joint.counts[joint.at(candidate_id)]
     verdict = chart.verdict(candidate_id)
-    found, _, _ = scan.findings(bench, bench.base.harness_id)
     summary = whole_summary(chart.known, candidate_id)
     ratio = joint.place(candidate_id).cost_usd / base if base else 1.0
     return ArchiveEntry(
@@ -165,7 +164,7 @@ def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
         knobs=bench.harness(candidate_id).knob_values,
         cost_ratio=ratio,
         answers_changed=seen.changed / seen.n if seen.n else None,
-        patterns=patterns(found),
+        patterns=patterns(scan.diagnosis(bench, bench.base.harness_id).findings),
         search_task_keys=tuple(task.content_key for task in bench.search),
         price_table_hash=content_hash([p.model_dump(mode="json") for p in bench.header.prices]),
         run_id=bench.run_id,

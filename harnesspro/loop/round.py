@@ -7,14 +7,14 @@ a node that runs again finds it done. The checkpoint file is for interrupts, not
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TypedDict
 
 from harnesspro.core.decide import RunRound
-from harnesspro.core.findings import per_thousand_tasks
+from harnesspro.core.findings import Diagnosis, per_thousand_tasks
 from harnesspro.core.hashing import content_hash
-from harnesspro.core.records import Finding, Patch, Task, Trial
+from harnesspro.core.records import Patch, Task, Trial
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import parents_pool, tried
@@ -130,16 +130,15 @@ class _RoundLine:
 
     def _glance(self, trials: tuple[Trial, ...]) -> None:
         """Say what the first tasks already show; the findings on record come from all of them."""
-        found, _ = diagnose(self.bench.base, trials, self.bench.ports.ledger)
-        self._say_findings(found[:3], len(trials))
+        self._say_findings(diagnose(self.bench.base, trials, self.bench.ports.ledger), most=3)
 
-    def _say_findings(self, found: Sequence[Finding], n_trials: int) -> None:
-        for finding in found:
+    def _say_findings(self, found: Diagnosis, *, most: int) -> None:
+        for finding in found.findings[:most]:
             self.bench.ports.events.emit(
                 "finding",
                 pattern=finding.pattern,
                 part=finding.part,
-                usd_per_1000=per_thousand_tasks(finding, n_trials),
+                usd_per_1000=per_thousand_tasks(finding, found.n_trials),
                 lost_success=finding.lost_success,
             )
 
@@ -155,17 +154,9 @@ class _RoundLine:
                 for trial in scan.trials_of(bench, "search")
                 if trial.harness_id == parent_id and trial.draw in bench.search_draws
             ]
-            found, spent = diagnose(bench.harness(parent_id), trials, bench.ports.ledger)
-            bench.ports.ledger.put(
-                "finding",
-                parent_id,
-                {
-                    "findings": [finding.model_dump(mode="json") for finding in found],
-                    "spent_nanos": spent,
-                    "n_trials": len(trials),
-                },
-            )
-            self._say_findings(found[:5], len(trials))
+            found = diagnose(bench.harness(parent_id), trials, bench.ports.ledger)
+            bench.ports.ledger.put("finding", parent_id, found.model_dump(mode="json"))
+            self._say_findings(found, most=5)
         return {}
 
     def propose(self, state: ParentState) -> RoundState:
@@ -187,11 +178,10 @@ class _RoundLine:
 
     def _question(self, state: ParentState) -> Question:
         bench = self.bench
-        found, _, _ = scan.findings(bench, state["parent_id"])
         return Question(
             parent=bench.harness(state["parent_id"]),
             base=bench.base,
-            findings=found,
+            findings=scan.diagnosis(bench, state["parent_id"]).findings,
             history=tried(bench),
             round_index=state["index"],
             n_rounds=bench.config.n_rounds,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 
 from harnesspro.core.decide import Forecast, RoundFacts, StopName, World
-from harnesspro.core.records import Candidate, Finding, Refusal, Trial
+from harnesspro.core.findings import Diagnosis
+from harnesspro.core.records import Candidate, Refusal, Trial
 from harnesspro.core.table import Row
 from harnesspro.loop.bench import Bench
 from harnesspro.stages.score import table_of
@@ -50,13 +51,10 @@ def refusals(bench: Bench) -> tuple[Refusal, ...]:
     return tuple(Refusal.model_validate(value) for _, value in bench.ports.ledger.all("refusal"))
 
 
-def findings(bench: Bench, harness_id: str) -> tuple[tuple[Finding, ...], int, int]:
-    """Findings of a harness, nano-dollars diagnosed, number of trials diagnosed."""
+def diagnosis(bench: Bench, harness_id: str) -> Diagnosis:
+    """What was found on a harness; empty where it was not diagnosed."""
     value = bench.ports.ledger.get("finding", harness_id)
-    if value is None:
-        return (), 0, 0
-    found = tuple(Finding.model_validate(finding) for finding in value["findings"])
-    return found, int(value["spent_nanos"]), int(value["n_trials"])
+    return Diagnosis() if value is None else Diagnosis.model_validate(value)
 
 
 def rounds(bench: Bench) -> tuple[RoundFacts, ...]:

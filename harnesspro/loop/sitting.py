@@ -152,13 +152,13 @@ def document_of(
 ) -> RunDocument:
     """`harnesspro/run@1`."""
     front = front_points(chart)
-    found, spent, n_diagnosed = scan.findings(bench, bench.base.harness_id)
+    found = scan.diagnosis(bench, bench.base.harness_id)
     refusals = scan.refusals(bench)
     spend = bench.ports.meter.spend()
     story = Story(
-        findings=found,
-        n_diagnosed_trials=n_diagnosed,
-        diagnosed_usd=spent / 1e9,
+        findings=found.findings,
+        n_diagnosed_trials=found.n_trials,
+        diagnosed_usd=found.spent_usd,
         refusals=refusals,
         dropped_ids=dropped_ids(bench),
         spend=spend,
@@ -176,9 +176,9 @@ def document_of(
         candidates=tuple(point(chart, key) for key in measured),
         picks=named_picks(chart, front),
         verdicts=chart.verdicts,
-        findings=found,
-        n_diagnosed_trials=n_diagnosed,
-        diagnosed_usd=spent / 1e9,
+        findings=found.findings,
+        n_diagnosed_trials=found.n_trials,
+        diagnosed_usd=found.spent_usd,
         refusals=refusals,
         spend=spend,
         stop=stop,
@@ -252,7 +252,8 @@ def _eval_document(bench: Bench) -> dict[str, JsonValue]:
         accuracy = graded.get(bench.base.harness_id)
     own = own_disagreement(trials, bench.base.manifest.answer)
     return {
-        **_head(bench, "harnesspro/eval@1"),
+        "schema": "harnesspro/eval@1",
+        **_head(bench),
         "n_tasks": len(bench.search),
         "n_trials": len(trials),
         "score": found.score.model_dump(mode="json"),
@@ -273,31 +274,13 @@ def _diagnose(bench: Bench) -> int:
 
 def _diagnosis_document(bench: Bench) -> dict[str, JsonValue]:
     trials = scan.trials_of(bench, "search")
-    found, spent = diagnose(bench.base, trials, bench.ports.ledger)
-    bench.ports.ledger.put(
-        "finding",
-        bench.base.harness_id,
-        {
-            "findings": [finding.model_dump(mode="json") for finding in found],
-            "spent_nanos": spent,
-            "n_trials": len(trials),
-        },
-    )
-    return {
-        **_head(bench, "harnesspro/diagnosis@1"),
-        "n_trials": len(trials),
-        "spend_usd": spent / 1e9,
-        "findings": [
-            finding.model_dump(mode="json") | {"wasted_usd": finding.wasted_usd}
-            for finding in found
-        ],
-        "levels": levels(bench).model_dump(mode="json"),
-    }
+    found = diagnose(bench.base, trials, bench.ports.ledger)
+    bench.ports.ledger.put("finding", bench.base.harness_id, found.model_dump(mode="json"))
+    return found.document(_head(bench), levels=levels(bench).model_dump(mode="json"))
 
 
-def _head(bench: Bench, schema: str) -> dict[str, JsonValue]:
+def _head(bench: Bench) -> dict[str, JsonValue]:
     return {
-        "schema": schema,
         "run_id": bench.run_id,
         "harness": bench.config.harness_ref,
         "harness_name": bench.header.harness_name,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harnesspro.core.findings import Diagnosis
 from harnesspro.core.findings import diagnose as price_findings
 from harnesspro.core.ports import Ledger
-from harnesspro.core.records import Finding, Harness, Trajectory, Trial
+from harnesspro.core.records import Harness, Trajectory, Trial
 from harnesspro.detectors import DETECTORS
 
 
@@ -19,10 +20,11 @@ def trajectories_of(trials: Sequence[Trial], ledger: Ledger) -> tuple[Trajectory
     )
 
 
-def diagnose(
-    harness: Harness, trials: Sequence[Trial], ledger: Ledger
-) -> tuple[tuple[Finding, ...], int]:
-    """The findings, dearest first, and the nano-dollars spent by the trials diagnosed."""
+def diagnose(harness: Harness, trials: Sequence[Trial], ledger: Ledger) -> Diagnosis:
+    """What the detectors find in the trials, voids left out."""
     trajectories = trajectories_of(trials, ledger)
-    spent = sum(trajectory.trial.cost_nanos for trajectory in trajectories)
-    return price_findings(harness, trajectories, DETECTORS), spent
+    return Diagnosis(
+        findings=price_findings(harness, trajectories, DETECTORS),
+        spent_nanos=sum(trajectory.trial.cost_nanos for trajectory in trajectories),
+        n_trials=len(trajectories),
+    )

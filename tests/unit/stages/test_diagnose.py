@@ -1,3 +1,4 @@
+from harnesspro.core.findings import Diagnosis
 from harnesspro.core.findings import diagnose as price_findings
 from harnesspro.core.ports import CallEnd, ChatReply, ChatRequest, Grant, PlannedCall
 from harnesspro.core.records import Limits, Trajectory, Usage
@@ -70,13 +71,15 @@ def test_a_trajectory_is_a_trial_with_the_calls_on_record_and_void_ones_have_non
 
 def test_findings_are_every_detectors_priced_and_dearest_first():
     ledger, trials = wasteful()
-    found, spent = diagnose(HARNESS, trials, ledger)
+    diagnosis = diagnose(HARNESS, trials, ledger)
+    found = diagnosis.findings
 
     assert found == price_findings(HARNESS, trajectories_of(trials, ledger), DETECTORS)
     assert found
     assert found[0].wasted_nanos == max(finding.wasted_nanos for finding in found) > 0
-    assert spent == 12 * 3000
-    assert sum(finding.wasted_nanos for finding in found) <= spent
+    assert (diagnosis.spent_nanos, diagnosis.n_trials) == (12 * 3000, 12)
+    assert sum(finding.wasted_nanos for finding in found) <= diagnosis.spent_nanos
+    assert Diagnosis.model_validate_json(diagnosis.model_dump_json()) == diagnosis
 
 
 def test_what_a_void_trial_cost_is_not_spent_on_the_harness():
@@ -86,4 +89,4 @@ def test_what_a_void_trial_cost_is_not_spent_on_the_harness():
 
 
 def test_without_trials_there_is_nothing_to_find():
-    assert diagnose(HARNESS, [], MemoryLedger()) == ((), 0)
+    assert diagnose(HARNESS, [], MemoryLedger()) == Diagnosis()
