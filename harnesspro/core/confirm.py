@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, gain, p_cheaper, picks
+from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, gain, knee, p_cheaper
 from harnesspro.core.records import Estimate, Referee, Verdict, VerdictKind
 from harnesspro.core.referee import (
     Votes,
@@ -70,15 +70,15 @@ def freeze_picks(
     that a trusted referee prefers with probability 0.9.
     """
     eligible = [key for key in joint.ids[1:] if key in set(candidate_ids)]
-    named = picks(joint, front=[key for key in front if key in eligible])
+    standing = [key for key in front if key in eligible]
     cheaper = [key for key in eligible if _looks_cheaper(joint, key)]
     wanted = (
         (
             min(cheaper, key=lambda key: _caution(joint, key, keeping), default=None),
             "fewest changed",
         ),
-        (named.knee, "knee"),
-        (named.best, "best"),
+        (knee(joint, standing), "knee"),
+        (best(joint, standing), "best"),
     )
     found: dict[str, Pick] = {}
     for key, why in wanted:

@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harnesspro.core.records import Estimate, Picks
+from harnesspro.core.records import Estimate
 from harnesspro.core.stats import (
     N_BOOT,
     Floats,
-    agreement_upper,
     boot_counts,
     exact_share,
     min_detectable_gain,
@@ -313,43 +312,8 @@ def p_cheaper(joint: JointLaw, candidate_id: str, *, by: float = 0.0) -> float:
     return float((own < (1 - by) * base).mean())
 
 
-def picks(
-    joint: JointLaw,
-    *,
-    front: Sequence[str],
-    accepted: Iterable[str] = (),
-    eps: float = 0.05,
-) -> Picks:
-    """The three named points.
-
-    Knee: of the front, the most gained on both axes (cost in logarithms). Best: the highest score
-    of the front, the cheaper of equals. Cheapest safe: the cheapest that is accepted, is bound by
-    agreement within `eps`, or is the initial harness.
-    """
-    safe = {joint.baseline_id, *accepted} | {
-        key for key in joint.ids[1:] if bound_by_agreement(joint, key, eps=eps)
-    }
-    return Picks(
-        knee=_knee(joint, front),
-        cheapest_safe=min(
-            (key for key in joint.ids if key in safe),
-            key=lambda key: joint.place(key).cost_usd,
-        ),
-        best=max(
-            front,
-            key=lambda key: (joint.place(key).score, -joint.place(key).cost_usd),
-            default=None,
-        ),
-    )
-
-
-def bound_by_agreement(joint: JointLaw, candidate_id: str, *, eps: float) -> bool:
-    """Whether the changed answers alone keep the loss within eps, for all compared together."""
-    seen = joint.counts[joint.at(candidate_id)]
-    return agreement_upper(seen.changed, seen.n, alpha=joint.alpha) <= eps
-
-
-def _knee(joint: JointLaw, front: Sequence[str]) -> str | None:
+def knee(joint: JointLaw, front: Sequence[str]) -> str | None:
+    """Of the front, the most gained on both axes (cost in logarithms); None where it is empty."""
     if not front:
         return None
     places = [joint.place(key) for key in front]
@@ -358,6 +322,15 @@ def _knee(joint: JointLaw, front: Sequence[str]) -> str | None:
     costs = _unit(logs, least=COST_EPSILON)
     values = [score - cost for score, cost in zip(scores, costs, strict=True)]
     return front[max(range(len(front)), key=values.__getitem__)]
+
+
+def best(joint: JointLaw, front: Sequence[str]) -> str | None:
+    """The highest score of the front, the cheaper of equals; None where it is empty."""
+    return max(
+        front,
+        key=lambda key: (joint.place(key).score, -joint.place(key).cost_usd),
+        default=None,
+    )
 
 
 def _unit(values: Sequence[float], *, least: float) -> list[float]:

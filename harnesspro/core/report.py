@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harnesspro.core.findings import per_thousand_tasks
-from harnesspro.core.front import JointLaw, estimates, front_ids, p_cheaper, p_on_front, picks
+from harnesspro.core.front import (
+    JointLaw,
+    best,
+    estimates,
+    front_ids,
+    knee,
+    p_cheaper,
+    p_on_front,
+)
 from harnesspro.core.money import format_usd
 from harnesspro.core.records import (
     Candidate,
@@ -130,15 +138,15 @@ def _rejected(chart: Map, candidate_id: str) -> bool:
 
 def named_picks(chart: Map, front: Sequence[Point]) -> Picks:
     """Knee, cheapest safe, best; safe is accepted at confirm, or else the baseline."""
-    joint = chart.search
     ids = [one.candidate_id for one in front]
-    accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
-    found = picks(joint, front=ids, accepted=accepted)
-    return found.model_copy(update={"cheapest_safe": _safe(chart, accepted)})
+    return Picks(
+        knee=knee(chart.search, ids), cheapest_safe=_safe(chart), best=best(chart.search, ids)
+    )
 
 
-def _safe(chart: Map, accepted: Sequence[str]) -> str | None:
+def _safe(chart: Map) -> str:
     """The cheapest accepted pick; without one the initial harness is the only safe choice."""
+    accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
     if not accepted:
         return chart.baseline_id
     return min(
@@ -206,13 +214,13 @@ def _saving(chart: Map, candidate_id: str) -> float:
 def _headline(chart: Map, front: Sequence[Point]) -> str:
     accepted = [v for v in chart.verdicts if v.kind == "accept"]
     if accepted:
-        best = max(accepted, key=lambda verdict: _saving(chart, verdict.candidate_id))
-        bound = f"no more than {100 * best.changed_upper:.1f} points of accuracy can be lost"
-        if best.route != "agreement":
+        lead = max(accepted, key=lambda verdict: _saving(chart, verdict.candidate_id))
+        bound = f"no more than {100 * lead.changed_upper:.1f} points of accuracy can be lost"
+        if lead.route != "agreement":
             bound = "judged not worse by the referee"
         return (
-            f"Accepted: {_cheaper(_saving(chart, best.candidate_id))}; "
-            f"{best.n_changed} of {best.n} answers changed, so {bound}."
+            f"Accepted: {_cheaper(_saving(chart, lead.candidate_id))}; "
+            f"{lead.n_changed} of {lead.n} answers changed, so {bound}."
         )
     better = [one for one in front if beats(chart, one.candidate_id)]
     if better:
@@ -320,8 +328,8 @@ def _money_words(chart: Map, story: Story) -> str:
         f"Spent {format_usd(spend.target_usd)} on measuring and {format_usd(spend.improver_usd)} "
         f"on thinking at list prices; {format_usd(spend.paid_usd)} will be billed."
     )
-    safe = _safe(chart, [v.candidate_id for v in chart.verdicts if v.kind == "accept"])
-    if safe is None or safe == chart.baseline_id:
+    safe = _safe(chart)
+    if safe == chart.baseline_id:
         return line
     joint = chart.law_of(safe)
     saved = joint.place(chart.baseline_id).cost_usd - joint.place(safe).cost_usd

@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 
 from harnesspro.core.front import (
     Place,
+    best,
     estimates,
     front_ids,
     hypervolume,
+    knee,
     law,
     p_cheaper,
     p_on_front,
-    picks,
 )
-from harnesspro.core.records import Picks
 from harnesspro.core.stats import exact_share
 from harnesspro.core.table import Row
 
@@ -135,16 +135,8 @@ def test_named_points():
     found = joint(v=rows(cost=0.33, changed=4), trap=rows(cost=0.2, changed=25, merit=0.1))
     front = ("trap", "v", "base")
 
-    assert picks(found, front=front) == Picks(knee="v", cheapest_safe="base", best="v")
-    assert picks(found, front=front, accepted=["v"]).cheapest_safe == "v"
-    assert picks(found, front=()) == Picks(knee=None, cheapest_safe="base", best=None)
-
-
-def test_few_enough_changed_answers_are_safe_without_a_verdict():
-    tasks = [f"t{i:04d}" for i in range(200)]
-    table = {"base": rows(tasks=tasks), "v": rows(cost=0.5, changed=1, tasks=tasks)}
-
-    assert picks(law(table, "base", seed=1, n_boot=50), front=()).cheapest_safe == "v"
+    assert (knee(found, front), best(found, front)) == ("v", "v")
+    assert (knee(found, ()), best(found, ())) == (None, None)
 
 
 def test_hypervolume_of_two_steps():
