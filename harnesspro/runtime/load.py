@@ -24,7 +24,13 @@ from pydantic import JsonValue
 from harnesspro import sdk
 from harnesspro.broker.trials import Answer, OpenTrial, Ticket
 from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
-from harnesspro.core.errors import ConfigError, HarnessProError, IntegrityError, RequestRefused
+from harnesspro.core.errors import (
+    ConfigError,
+    HarnessProError,
+    IntegrityError,
+    RequestRefused,
+    UsageError,
+)
 from harnesspro.core.money import cost_nanos, usd_from_nanos, worst_case_nanos
 from harnesspro.core.ports import ChatRequest, Grant, ModelProvider
 from harnesspro.core.records import Harness, Price, Task, Usage
@@ -48,6 +54,7 @@ class Result:
     """At list prices; None where the model has none."""
     n_calls: int
     latency_s: float
+    """By the wall clock, the harness's own time included."""
 
 
 class Agent:
@@ -91,9 +98,14 @@ class Agent:
 
         Raises:
             ProviderError: a model failed for good.
+            UsageError: the task has files; there is no folder here to lay them in.
         """
         if not isinstance(task, Task):
             task = Task(task_id="input", input=task)
+        if task.files:
+            raise UsageError(
+                f"task {task.task_id}", "has files", expected="an input alone, in process"
+            )
         door = _Door(self._grant.model_copy(update={"draw": draw}), self.providers)
         payload = sdk_payload(self.harness, task)
         started = time.monotonic()

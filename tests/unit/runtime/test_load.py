@@ -16,6 +16,7 @@ from harnesspro.core.errors import (
     ManifestError,
     ProviderError,
     RequestRefused,
+    UsageError,
 )
 from harnesspro.core.money import usd_from_nanos
 from harnesspro.core.ports import ChatReply
@@ -116,6 +117,11 @@ def test_a_draw_is_asked_with_its_own_seeds_and_the_same_again(tmp_path):
 
     assert seeds[0:2] == seeds[2:4]
     assert len(set(seeds)) == 4
+
+
+def test_a_task_with_files_is_refused_rather_than_run_without_them(tmp_path):
+    with pytest.raises(UsageError, match="task t: has files"):
+        agent(tmp_path).run(Task(task_id="t", input="q", files={"a.txt": "x"}))
 
 
 def test_the_bound_of_the_role_holds_whatever_is_asked(tmp_path):
