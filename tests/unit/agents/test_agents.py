@@ -1,5 +1,6 @@
 """The shipped agents: valid harness folders whose solvers ask their brain and hand back its reply."""
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -94,6 +95,20 @@ def test_a_reply_without_json_is_malformed_and_says_if_it_was_cut(name, ask):
     result = ask(name, Brain("I would rather", "length"))
     assert result["outcome"] == "malformed"
     assert "cut at the token limit" in result["fault"]
+
+
+def test_what_the_solvers_share_is_the_same_word_by_word():
+    """Each folder stands alone, so none can import it; a change to one is a change to all."""
+    shared = {"wording", "reply_format", "cut"}
+    texts = {
+        tuple(
+            ast.unparse(node)
+            for node in ast.parse((AGENTS / name / "solver.py").read_text()).body
+            if isinstance(node, ast.FunctionDef) and node.name in shared
+        )
+        for name in NAMES
+    }
+    assert [len(functions) for functions in texts] == [len(shared)]
 
 
 def test_the_planner_is_told_its_direction(ask):
