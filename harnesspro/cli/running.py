@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -76,9 +77,26 @@ def improve(
         "time_limit_s": None if time_limit is None else 60 * time_limit,
     }
     if resume is not None:
-        if harness is not None:
-            raise UsageError("--resume", f"also HARNESS {harness}", fix="give one of the two")
-        return session.resume_run(resume, limits, out=out, as_json=as_json, quiet=quiet)
+        _refuse_beside_resume(
+            {
+                "HARNESS": harness,
+                "--tasks": tasks,
+                "--model": model,
+                "--improver-model": improver_model,
+                "--rounds": rounds,
+                "--margin": margin,
+                "--direction": direction,
+                "--max-candidates": max_candidates,
+                "--n-search": n_search,
+                "--n-confirm": n_confirm,
+                "--repeats": repeats,
+                "--seed": seed,
+                "--dry-run": dry_run or None,
+                "--allow-unsandboxed": allow_unsandboxed,
+            }
+        )
+        changes = limits | {"concurrency": concurrency, "open_gold": None if gold else False}
+        return session.resume_run(resume, changes, out=out, as_json=as_json, quiet=quiet)
     if harness is None:
         raise UsageError("improve", "no HARNESS", expected="a folder or builtin:NAME")
     flags = limits | {
@@ -100,6 +118,18 @@ def improve(
     if dry_run:
         return session.dry_run(harness, flags, out=out, as_json=as_json)
     return session.new_run(harness, flags, verb="improve", out=out, as_json=as_json, quiet=quiet)
+
+
+def _refuse_beside_resume(options: Mapping[str, Any]) -> None:
+    """A run goes on as it began: only its caps, its pace and the opening of the vault may change."""
+    given = [name for name, value in options.items() if value not in (None, [])]
+    if given:
+        raise UsageError(
+            "--resume",
+            f"also {', '.join(given)}",
+            expected="at most --budget-usd, --time-limit, --concurrency and --no-gold beside it",
+            fix="leave the rest out, or start a new run",
+        )
 
 
 def evaluate(

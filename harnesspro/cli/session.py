@@ -50,16 +50,16 @@ def new_run(
 
 
 def resume_run(
-    ref: str, limits: Mapping[str, Any], *, out: str | None, as_json: bool, quiet: bool
+    ref: str, changes: Mapping[str, Any], *, out: str | None, as_json: bool, quiet: bool
 ) -> int:
-    """Go on with a run; a new cap or time limit replaces the old one."""
+    """Go on with a run; what is not None in `changes` replaces that of its configuration."""
     from harnesspro.cli.starting import read_header
     from harnesspro.sandbox.probes import require
 
     folder = out_folder(out)
     run_dir = find_run(folder, ref)
     header = read_header(run_dir)
-    given = {key: value for key, value in limits.items() if value is not None}
+    given = {key: value for key, value in changes.items() if value is not None}
     config = validated(header.config.model_dump() | given)
     level = require(allow_unsandboxed=config.allow_unsandboxed)
     if level != header.isolation:

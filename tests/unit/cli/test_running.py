@@ -1,6 +1,7 @@
 import pytest
+import typer
 
-from harnesspro.cli import session
+from harnesspro.cli import running, session
 from harnesspro.cli.documents import plan_for
 from harnesspro.cli.running import parse_directions, parse_models
 from harnesspro.config import RunConfig, RunHeader
@@ -55,6 +56,15 @@ def test_another_direction_is_refused_with_the_ones_there_are(option):
     with pytest.raises(UsageError) as caught:
         parse_directions(option)
     assert str(caught.value) == (f"--direction {option}: not a direction; expected cost, success")
+
+
+def test_what_cannot_change_on_the_way_is_refused_beside_resume():
+    app = typer.Typer()
+    running.register(app)
+    given = ["improve", "mine", "--resume", "latest", "--seed", "0", "--dry-run"]
+
+    with pytest.raises(UsageError, match="also HARNESS, --seed, --dry-run; expected at most"):
+        app(args=given, prog_name="harnesspro", standalone_mode=False)
 
 
 # --- what a sitting would be -------------------------------------------------------------------
