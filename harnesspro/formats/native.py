@@ -42,6 +42,7 @@ _SKIPPED_NAMES = {
 _PAID_DEFAULTS = {"prompt": "always", "skill": "on_demand", "tool": "on_demand"}
 _YAML = (".yaml", ".yml")
 _KNOB_KINDS = {"int": "int_range", "float": "float_range", "choice": "choices"}
+_SPELT = {field: key for key, field in _KNOB_KINDS.items()} | {"answer_schema": "schema"}
 
 
 def load_harness(path: str | Path) -> Harness:
@@ -116,11 +117,16 @@ def _manifest(text: str, *, where: str) -> Manifest:
         return Manifest.model_validate(_named(dict(raw), where=where))
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
+        key = ".".join(_as_written(part) for part in first["loc"] if "[" not in str(part))
         found_text = "nothing" if first["type"] == "missing" else repr(first.get("input"))
         raise ManifestError(
             f"{where}: {key}", found_text[:200], expected=first["msg"], fix="mend the key"
         ) from error
+
+
+def _as_written(part: int | str) -> str:
+    """A record's field as the file spells it."""
+    return _SPELT.get(str(part), str(part))
 
 
 def _named(raw: dict[str, Any], *, where: str) -> dict[str, Any]:
