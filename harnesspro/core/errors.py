@@ -126,9 +126,9 @@ def rebuilt(document: Mapping[str, str]) -> HarnessProError:
     Raises:
         KeyError: a part is missing.
     """
-    found = globals().get(document["error"])
-    known = isinstance(found, type) and issubclass(found, HarnessProError)
-    kind: type[HarnessProError] = found if known else HarnessProError
+    kind = globals().get(document["error"])
+    if not (isinstance(kind, type) and issubclass(kind, HarnessProError)):
+        kind = HarnessProError
     return kind(
         document["where"], document["found"], expected=document["expected"], fix=document["fix"]
     )
