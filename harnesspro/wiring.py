@@ -19,7 +19,17 @@ from typing import Any
 from harnesspro import processes
 from harnesspro.config import RunHeader
 from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
-from harnesspro.core.ports import EventSink, Grader, Ledger, Opening, Proposer
+from harnesspro.core.ports import (
+    Archive,
+    Backend,
+    EventSink,
+    Grader,
+    Improver,
+    Ledger,
+    Opening,
+    Proposer,
+    Trees,
+)
 from harnesspro.core.records import CertificateSummary, Step
 
 CALL_TIMEOUT_S = 300.0
@@ -144,7 +154,6 @@ def build_bench(
     header: RunHeader, config: Mapping[str, Any], interrupted: Event, sink: EventSink
 ) -> Any:
     """The orchestrator's parts."""
-    from harnesspro.backends.improver import SandboxImprover
     from harnesspro.backends.local import LocalBackend
     from harnesspro.broker.client import BrokerClient
     from harnesspro.formats import native
@@ -177,16 +186,6 @@ def build_bench(
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
     _warn(f"archive entry left out: {problem}" for problem in archive.problems())
-    improver = None
-    if header.config.improver_model:
-        improver = SandboxImprover(
-            backend=backend,
-            trees=trees,
-            ledger=ledger,
-            agent_harness=lambda name: native.load_harness(content_root() / "agents" / name),
-            model=header.config.improver_model,
-            events=sink,
-        )
     ports = Ports(
         backend=backend,
         sandbox=sandbox,
@@ -197,7 +196,9 @@ def build_bench(
         grader=_grader(config["grader_fd"]),
         events=sink,
         clock=SystemClock(),
-        proposers=_proposers(header, archive, improver),
+        proposers=_proposers(
+            header, archive, _improver(header, backend, trees=trees, ledger=ledger, events=sink)
+        ),
         read_harness=lambda files: native.harness_from_files(files, where="candidate"),
         apply_patch=native.apply_patch,
         keep_trajectory=lambda trajectory: write_trajectory(
@@ -261,7 +262,30 @@ def _grader(fd: int | None) -> Grader | None:
     return GraderClient.from_fd(fd)
 
 
-def _proposers(header: RunHeader, archive: Any, improver: Any) -> tuple[Proposer, ...]:
+def _improver(
+    header: RunHeader, backend: Backend, *, trees: Trees, ledger: Ledger, events: EventSink
+) -> Improver | None:
+    """The planner's brain; None where the core works alone."""
+    from harnesspro.backends.improver import SandboxImprover
+    from harnesspro.formats.content import content_root
+    from harnesspro.formats.native import load_harness
+
+    model = header.config.improver_model
+    if not model:
+        return None
+    return SandboxImprover(
+        backend=backend,
+        trees=trees,
+        ledger=ledger,
+        agent_harness=lambda name: load_harness(content_root() / "agents" / name),
+        model=model,
+        events=events,
+    )
+
+
+def _proposers(
+    header: RunHeader, archive: Archive, improver: Improver | None
+) -> tuple[Proposer, ...]:
     from harnesspro.proposers.knobs import KnobProposer
     from harnesspro.proposers.operators import OperatorProposer
     from harnesspro.proposers.planner import PlannerProposer
