@@ -35,6 +35,9 @@ class RacePlan:
     seed: int = 0
     trusted: bool = False
     """Whether the round's referee may be believed on changed answers."""
+    keeping: frozenset[str] = frozenset()
+    """Candidates whose changes keep every answer by construction: never dropped, for where no judge
+    is trusted they are what can be accepted, and replayed answers make them nearly free."""
     max_loss: float = 0.25
     """A loss of score (a fraction) beyond which no saving is worth more measuring."""
 
@@ -130,7 +133,7 @@ def _losers(plan: RacePlan, table: Table, *, alive: Sequence[str], n_tasks: int)
             found[key] = "no task could be measured on it and on the initial harness"
         elif loss[joint.at(key)] >= 1 - DROP_BELOW:
             found[key] = f"loses more than {100 * plan.max_loss:.0f} points of score"
-        elif chance[joint.at(key)] < DROP_BELOW:
+        elif chance[joint.at(key)] < DROP_BELOW and key not in plan.keeping:
             found[key] = (
                 f"others are better on every count (chance to matter "
                 f"{chance[joint.at(key)]:.2f} after {n_tasks} tasks)"

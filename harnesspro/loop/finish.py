@@ -12,8 +12,7 @@ from harnesspro.core.report import Map, lineage, whole_summary
 from harnesspro.core.stats import exact_share
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import complexity, search_law
-from harnesspro.operators import OPERATORS
+from harnesspro.loop.live import complexity, keeping, search_law
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import own_disagreement
 
@@ -33,7 +32,7 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
             candidate_ids=[key for key in joint.ids if key != joint.baseline_id],
             front=ids,
             max_picks=bench.config.max_picks,
-            keeping=_keeping(bench),
+            keeping=keeping(bench),
         )
         kept = [
             {"candidate_id": pick.candidate_id, "claim": pick.claim, "why": pick.why}
@@ -41,15 +40,6 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
         ]
         bench.ports.ledger.put("picks", "frozen", kept)
     return tuple(Pick(**value) for value in kept)
-
-
-def _keeping(bench: Bench) -> frozenset[str]:
-    """Candidates all of whose changes are made by operators that keep every answer."""
-    known = scan.candidates(bench)
-    exact = {f"operator:{name}" for name, op in OPERATORS.items() if op.keeps_answers}
-    return frozenset(
-        key for key in known if all(one.proposer in exact for one in lineage(known, key))
-    )
 
 
 def confirm(bench: Bench) -> tuple[Verdict, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, front_ids, law, p_cheaper
 from harnesspro.core.hashing import seed_from
+from harnesspro.core.report import lineage
 from harnesspro.core.table import Table, restrict
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
+from harnesspro.operators import KEEPING_KNOBS
 from harnesspro.proposers.question import Tried
 
 
@@ -149,3 +151,16 @@ def _refused(bench: Bench) -> tuple[Tried, ...]:
         )
         for refusal in scan.refusals(bench)
     )
+
+
+def keeping(bench: Bench) -> frozenset[str]:
+    """Candidates that differ from the initial harness only in dials that keep every answer."""
+    known = scan.candidates(bench)
+
+    def keeps(candidate_id: str) -> bool:
+        patches = [one.patch for one in lineage(known, candidate_id) if one.patch is not None]
+        return all(
+            not patch.edits and patch.knobs.items() <= KEEPING_KNOBS.items() for patch in patches
+        )
+
+    return frozenset(key for key in known if key != bench.base.harness_id and keeps(key))

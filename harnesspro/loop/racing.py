@@ -9,6 +9,7 @@ from harnesspro.core.race import RaceBatch, RacePlan, RaceResult, next_step
 from harnesspro.core.table import Table
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.live import keeping
 from harnesspro.stages.evaluate import jobs_for
 
 
@@ -25,6 +26,7 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
         first_block=bench.config.first_block,
         seed=seed_from(bench.config.seed, "race", round_index),
         trusted=bench.referee.trusted,
+        keeping=keeping(bench) & frozenset(candidate_ids),
     )
     lost: frozenset[tuple[str, str]] = frozenset()
     while True:

@@ -23,6 +23,9 @@ from harnesspro.operators import (
     stop_when_agreed,
 )
 from harnesspro.operators.operator import Operator
+from harnesspro.operators.stop_when_agreed import KEEPING_KNOBS
+
+__all__ = ["KEEPING_KNOBS", "OPERATORS", "Operator"]
 
 OPERATORS: Mapping[str, Operator] = {
     module.OPERATOR.name: module.OPERATOR

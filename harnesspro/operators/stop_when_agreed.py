@@ -5,9 +5,13 @@ from __future__ import annotations
 from harnesspro.core.records import Finding, Harness
 from harnesspro.operators.operator import Change, Operator, saving, turned_to
 
+KEEPING_KNOBS = {"stop_when_agreed": "yes"}
+"""A setting that changes no answer, whoever proposes it."""
+
 
 def _change(harness: Harness, finding: Finding) -> Change:
-    knobs = turned_to(harness, "stop_when_agreed", "yes")
+    ((name, value),) = KEEPING_KNOBS.items()
+    knobs = turned_to(harness, name, value)
     return Change(knobs=knobs, saved_nanos=saving(finding))
 
 

@@ -64,6 +64,16 @@ def test_a_loser_is_dropped_after_the_first_block_and_a_survivor_sees_all_tasks(
     assert (result.promoted, result.open, list(result.dropped)) == (("cheap",), (), ["dear"])
 
 
+def test_what_keeps_every_answer_is_never_dropped_for_a_cheaper_one():
+    world = {"base": rows(1.0), "exact": rows(0.77), "lucky": rows(0.66)}
+
+    _, dropped = run(plan("exact", "lucky"), world)
+    _, kept = run(plan("exact", "lucky", keeping=frozenset({"exact"})), world)
+
+    assert list(dropped.dropped) == ["exact"]
+    assert set(kept.promoted) | set(kept.open) == {"exact", "lucky"}
+
+
 def test_the_careful_saving_survives_beside_a_cheaper_trap():
     world = {
         "base": rows(1.0),
