@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,6 +54,8 @@ _NAMED = {
     "quarter": 0.25,
     "percent": 0.01,
 }
+_LARGEST = sys.float_info.max
+"""A whole number beyond it is held to its digits."""
 _SHORTEST_STEM = 4
 _LONGEST_CODE = 5
 _STOP = frozenset(_WORD.findall("a an the of in at on for to and or by with is"))
@@ -74,7 +77,7 @@ class Source:
         """
         if value is None or isinstance(value, bool):
             return True
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and abs(value) <= _LARGEST:
             return self._has_number(float(value))
         return self._has_text(str(value))
 
@@ -92,7 +95,7 @@ class Source:
     def _has_word(self, word: str) -> bool:
         if word in self.words:
             return True
-        if word.isdigit():
+        if word.isdecimal():  # a superscript is a digit and no number
             return self._has_number(float(word))
         return any(_one_stem(word, other) for other in self.words)
 

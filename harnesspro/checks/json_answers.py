@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -49,8 +50,10 @@ def _fits(schema_text: str, answer: JsonValue) -> bool:
     validator = _validator(schema_text)
     try:
         return validator is None or bool(validator.is_valid(answer))
-    except (Unresolvable, RecursionError):
+    except (Unresolvable, RecursionError, re.error):
         return True
+    except OverflowError:  # a number that no float holds, divided by one
+        return False
 
 
 @lru_cache(maxsize=512)

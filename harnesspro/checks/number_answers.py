@@ -17,7 +17,9 @@ from harnesspro.core.records import AnswerSpec, Probe, Task
 def is_number(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:
     """A finite number, or a text that is nothing but one."""
     value = parse_number(answer) if isinstance(answer, str) else answer
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def in_range(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:

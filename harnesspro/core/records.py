@@ -115,11 +115,11 @@ class Knob(Record):
             raise ValueError("a knob has exactly one of int, float, choice")
         return self
 
-    def admits(self, value: KnobValue) -> bool:
-        """Whether `value` has the knob's type and lies in its range."""
+    def admits(self, value: Any) -> bool:
+        """Whether `value`, which may be anything a file holds, has the knob's type and range."""
         if self.choices is not None:
             return value in self.choices
-        if isinstance(value, bool | str):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return False
         if self.int_range is not None:
             return isinstance(value, int) and self.int_range[0] <= value <= self.int_range[1]
