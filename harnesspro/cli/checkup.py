@@ -80,7 +80,9 @@ def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, An
 def print_checkup(document: Mapping[str, Any]) -> None:
     """The document for a person."""
     isolation, firewall = document["isolation"], document["firewall"]
-    lines = [f"Isolation {isolation['level']}: {isolation['reason']}"]
+    lines = [
+        f"Isolation {isolation['level']}: {isolation['reason'] or 'bubblewrap, tried out just now'}"
+    ]
     lines += [f"  + {line}" for line in isolation["guarantees"]]
     lines += [f"  - not: {line}" for line in isolation["not_guaranteed"]]
     if isolation["fix"]:
