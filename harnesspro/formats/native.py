@@ -65,7 +65,7 @@ def read_tree(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") or part in _SKIPPED_NAMES for part in relative.parts)
-        if hidden or path.is_dir() or path.suffix == ".pyc":
+        if hidden or (path.is_dir() and not path.is_symlink()):
             continue
         if path.is_symlink() or not path.is_file():
             raise ManifestError(str(path), "a link or special file", expected="regular files")

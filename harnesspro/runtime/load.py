@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -39,6 +40,7 @@ from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness, sdk_payload
 
 PROVENANCE_NAME = "provenance.json"
+_IMPORTABLE = tuple(all_suffixes())
 _IMPORTING = Lock()
 
 
@@ -271,14 +273,18 @@ def _provenance(folder: Path) -> dict[str, Any] | None:
         raise IntegrityError(
             str(folder / PROVENANCE_NAME), "not JSON", fix="export the harness again"
         ) from error
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        raise IntegrityError(
+            str(folder / PROVENANCE_NAME), "no JSON object", fix="export the harness again"
+        )
+    return value
 
 
 def _check_code(harness: Harness, folder: Path, provenance: Mapping[str, Any]) -> None:
     approved = provenance.get("approved") or {}
     parts = {part.path for part in harness.manifest.parts.values() if part.kind == "code"}
     for path in sorted({*approved, *harness.files}):
-        if not path.endswith(".py") and path not in parts:
+        if not path.endswith(_IMPORTABLE) and path not in parts:
             continue
         text = harness.files.get(path, "")
         found = hashlib.sha256(text.encode()).hexdigest()

@@ -347,12 +347,35 @@ def test_code_that_differs_from_what_was_approved_runs_only_where_the_caller_all
     assert load(made, allow_code=True).run("q").answer == "mine"
 
 
-@pytest.mark.parametrize("path", ["extra.py", "tools/new.py", "solver/__init__.py"])
+@pytest.mark.parametrize(
+    "path",
+    ["extra.py", "tools/new.py", "solver/__init__.py", "solver.abi3.so", "solver/__init__.so"],
+)
 def test_code_nobody_approved_is_refused(tmp_path, path):
     made = exported(tmp_path, models={})
     (made / path).parent.mkdir(exist_ok=True)
     (made / path).write_text("def solve(task, h):\n    return 'mine'\n")
     with pytest.raises(IntegrityError, match="differs from what the export approved"):
+        load(made)
+
+
+def test_compiled_code_that_would_stand_for_the_approved_is_refused(tmp_path):
+    made = exported(tmp_path, models={})
+    mine = tmp_path / "mine.py"
+    mine.write_text("def solve(task, h):\n    return 'mine'\n")
+    (made / "solver").mkdir()
+    py_compile.compile(str(mine), cfile=str(made / "solver/__init__.pyc"), doraise=True)
+    with pytest.raises(ManifestError, match="not UTF-8"):
+        load(made)
+
+
+def test_a_link_to_code_elsewhere_is_refused(tmp_path):
+    made = exported(tmp_path, models={})
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "__init__.py").write_text("def solve(task, h):\n    return 'mine'\n")
+    (made / "solver").symlink_to(elsewhere)
+    with pytest.raises(ManifestError, match="a link"):
         load(made)
 
 
@@ -385,6 +408,9 @@ def test_a_provenance_file_that_is_no_json_is_refused(tmp_path):
     made = exported(tmp_path)
     (made / "provenance.json").write_text("{")
     with pytest.raises(IntegrityError, match="not JSON"):
+        load(made)
+    (made / "provenance.json").write_text("[]")
+    with pytest.raises(IntegrityError, match="no JSON object"):
         load(made)
 
 
