@@ -48,12 +48,11 @@ class RunConfig(BaseModel):
     first_block: Annotated[int, Field(ge=2)] = 12
     n_repeats: Annotated[int, Field(ge=1)] = 1
     concurrency: Annotated[int, Field(ge=1)] = 1
-    budget_usd: Annotated[float, Field(gt=0)] | None = None
-    time_limit_s: Annotated[float, Field(gt=0)] | None = None
+    budget_usd: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    time_limit_s: Annotated[float, Field(gt=0, le=1e9)] | None = None
     margin: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """eps of "not worse", as a fraction of accuracy."""
     directions: tuple[Direction, ...] = ("cost", "success")
-    approve: Literal["none"] = "none"
     seed: int = 0
     allow_unsandboxed: bool = False
     open_gold: bool = True
