@@ -38,8 +38,14 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
             {"candidate_id": pick.candidate_id, "claim": pick.claim, "why": pick.why}
             for pick in picks
         ]
-        bench.ports.ledger.put("picks", "frozen", kept)
+        if kept:
+            bench.ports.ledger.put("picks", "frozen", kept)
     return tuple(Pick(**value) for value in kept)
+
+
+def picks_are_frozen(bench: Bench) -> bool:
+    """Whether confirm has begun: nothing is searched from then on, with whatever money or time."""
+    return bool(bench.ports.ledger.get("picks", "frozen"))
 
 
 def confirm(bench: Bench) -> tuple[Verdict, ...]:
@@ -51,8 +57,8 @@ def confirm(bench: Bench) -> tuple[Verdict, ...]:
     kept = bench.ports.ledger.get("verdicts", "final")
     if kept is not None:
         return tuple(Verdict.model_validate(value) for value in kept)
-    picks = frozen_picks(bench)
-    if not picks or not bench.confirm:
+    picks = frozen_picks(bench) if bench.confirm else ()
+    if not picks:
         return ()
     bench.ports.events.emit("phase", name="confirm", round=None, n_rounds=None)
     harnesses = [bench.base, *(bench.harness(pick.candidate_id) for pick in picks)]
@@ -138,8 +144,8 @@ def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
     verdict = chart.verdict(candidate_id)
     summary = whole_summary(chart.known, candidate_id)
     ratio = joint.place(candidate_id).cost_usd / base if base else 1.0
-    return ArchiveEntry(
-        entry_id=content_id("a", bench.run_id, candidate_id),
+    entry = ArchiveEntry(
+        entry_id="",
         name=bench.base.manifest.name,
         harness_id=candidate_id,
         base_harness_id=bench.base.harness_id,
@@ -161,3 +167,5 @@ def _entry(bench: Bench, chart: Map, candidate_id: str) -> ArchiveEntry:
         created_at=bench.header.created_at,
         lesson=f"{summary}: cost x{ratio:.2f}, {seen.changed} of {seen.n} answers changed",
     )
+    # A run that goes on may come to know more of the same harness: that is another entry.
+    return entry.model_copy(update={"entry_id": content_id("a", entry.model_dump(mode="json"))})

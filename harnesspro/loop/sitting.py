@@ -78,9 +78,9 @@ def _improve(bench: Bench) -> int:
         opening, accuracy = finish.open_vault(bench, "confirm")
     chart = chart_of(bench, verdicts or (), accuracy)
     document = document_of(bench, chart, stop=stop, opening=opening)
-    finish.archive_front(bench, chart, tuple(one.candidate_id for one in document.front))
     _keep_trajectories(bench)
     bench.ports.write_report(document.model_dump(mode="json", by_alias=True))
+    finish.archive_front(bench, chart, tuple(one.candidate_id for one in document.front))
     bench.ports.events.emit("run.stopped", reason=stop.reason)
     return _exit_code(chart, document, stop)
 
@@ -89,7 +89,7 @@ def _search(bench: Bench) -> tuple[StopReason, tuple[Verdict, ...] | None]:
     """Rounds until Stop, then confirm; verdicts are None where a Cut came first."""
     try:
         while True:
-            command = decide(scan.scan(bench))
+            command = _next(bench)
             if isinstance(command, Stop):
                 break
             _one_round(bench, command)
@@ -97,6 +97,14 @@ def _search(bench: Bench) -> tuple[StopReason, tuple[Verdict, ...] | None]:
     except Cut as cut:
         return StopReason(reason=cut.reason, detail=cut.detail), None
     return StopReason(reason=command.reason, detail=command.detail), verdicts
+
+
+def _next(bench: Bench) -> RunRound | Stop:
+    """What to do next; no round follows the freezing of the picks, which are confirmed once."""
+    command = decide(scan.scan(bench))
+    if isinstance(command, RunRound) and finish.picks_are_frozen(bench):
+        return Stop("rounds", "its picks are frozen; a further search is a run of its own")
+    return command
 
 
 def _one_round(bench: Bench, command: RunRound) -> None:
@@ -215,9 +223,12 @@ def _keep_trajectories(bench: Bench) -> None:
 # --- eval and diagnose -------------------------------------------------------------------------
 
 
-def _measure(bench: Bench, finished: Callable[[], dict[str, JsonValue]]) -> int:
-    """Run the initial harness on all search tasks, then write the document `finished` makes."""
-    code = EXIT_BETTER
+def _measure(bench: Bench, finished: Callable[[Cut | None], dict[str, JsonValue]]) -> int:
+    """Run the initial harness on all search tasks, then write the document `finished` makes.
+
+    `finished` is told what cut the run short; what is done once waits for a run that is whole.
+    """
+    code, short = EXIT_BETTER, None
     bench.ports.events.emit("phase", name="measure", round=None, n_rounds=None)
     try:
         bench.run(
@@ -226,10 +237,10 @@ def _measure(bench: Bench, finished: Callable[[], dict[str, JsonValue]]) -> int:
             )
         )
     except Cut as cut:
-        code = EXIT_INTERRUPTED if cut.reason == "interrupted" else EXIT_BUDGET
+        code, short = EXIT_INTERRUPTED if cut.reason == "interrupted" else EXIT_BUDGET, cut
     if not scan.trials_of(bench, "search"):
         return code
-    document = finished()
+    document = finished(short)
     _keep_trajectories(bench)
     bench.ports.write_report(document)
     bench.ports.events.emit("run.stopped", reason="rounds" if code == EXIT_BETTER else "cut")
@@ -237,17 +248,17 @@ def _measure(bench: Bench, finished: Callable[[], dict[str, JsonValue]]) -> int:
 
 
 def _evaluate(bench: Bench) -> int:
-    return _measure(bench, lambda: _eval_document(bench))
+    return _measure(bench, lambda cut: _eval_document(bench, cut))
 
 
-def _eval_document(bench: Bench) -> dict[str, JsonValue]:
+def _eval_document(bench: Bench, cut: Cut | None) -> dict[str, JsonValue]:
     trials = scan.trials_of(bench, "search")
     joint = search_law(bench, scan.table(bench, "search"))
     if joint is None:
         raise IntegrityError(bench.run_id, "no trial of the initial harness on record")
     found = estimates(joint, bench.base.harness_id)
     opening, accuracy = None, None
-    if bench.config.open_gold:
+    if bench.config.open_gold and cut is None:
         opening, graded = finish.open_vault(bench, "search")
         accuracy = graded.get(bench.base.harness_id)
     own = own_disagreement(trials, bench.base.manifest.answer)
@@ -269,13 +280,14 @@ def _eval_document(bench: Bench) -> dict[str, JsonValue]:
 
 
 def _diagnose(bench: Bench) -> int:
-    return _measure(bench, lambda: _diagnosis_document(bench))
+    return _measure(bench, lambda cut: _diagnosis_document(bench, cut))
 
 
-def _diagnosis_document(bench: Bench) -> dict[str, JsonValue]:
+def _diagnosis_document(bench: Bench, cut: Cut | None) -> dict[str, JsonValue]:
     trials = scan.trials_of(bench, "search")
     found = diagnose(bench.base, trials, bench.ports.ledger)
-    bench.ports.ledger.put("finding", bench.base.harness_id, found.model_dump(mode="json"))
+    if cut is None:
+        bench.ports.ledger.put("finding", bench.base.harness_id, found.model_dump(mode="json"))
     return found.document(_head(bench), levels=levels(bench).model_dump(mode="json"))
 
 

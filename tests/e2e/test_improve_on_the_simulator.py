@@ -163,6 +163,29 @@ def test_ctrl_c_keeps_what_was_measured_and_names_the_way_on(terminal: Terminal)
     assert terminal.run("improve", "--resume", "latest", "--json", "-q").code == 0
 
 
+def test_a_run_stopped_while_it_confirms_goes_on_to_its_end(terminal: Terminal) -> None:
+    child = terminal.start("improve", "builtin:planted", "-q", *SMALL)
+    _wait_for_trials(terminal, n=5, draw="confirm/0")
+    os.killpg(child.pid, signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
+    resumed = terminal.run("improve", "--resume", "latest", "--json", "-q")
+    assert resumed.code in {0, 5}, resumed.err
+    assert resumed.document["verdicts"]
+    assert resumed.document["certificate"]["vault_openings"] == 1
+
+
+def test_a_diagnosis_stopped_half_way_is_made_whole_when_it_goes_on(terminal: Terminal) -> None:
+    child = terminal.start("diagnose", "builtin:planted", "-q", "--n-tasks", "30")
+    _wait_for_trials(terminal, n=3)
+    os.killpg(child.pid, signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
+    resumed = terminal.run("improve", "--resume", "latest", "--json", "-q")
+    assert resumed.code == 0, resumed.err
+    assert resumed.document["n_trials"] == 30
+
+
 def test_a_second_orchestrator_on_the_same_run_is_refused(terminal: Terminal) -> None:
     child = terminal.start("improve", "builtin:planted", "-q", *SMALL)
     _wait_for_trials(terminal, n=3)
@@ -224,14 +247,15 @@ def test_eval_opens_the_vault_only_when_asked(terminal: Terminal) -> None:
     assert opened["certificate"]["vault_openings"] == 1
 
 
-def _wait_for_trials(terminal: Terminal, *, n: int) -> Path:
+def _wait_for_trials(terminal: Terminal, *, n: int, draw: str = "") -> Path:
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         for path in terminal.home.glob(".harnesspro/runs/*/ledger.db"):
             try:
                 with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as ledger:
-                    query = "select count(*) from records where kind = 'trial'"
-                    if ledger.execute(query).fetchone()[0] >= n:
+                    query = "select value from records where kind = 'trial'"
+                    trials = [json.loads(value) for (value,) in ledger.execute(query)]
+                    if sum(trial["draw"].startswith(draw) for trial in trials) >= n:
                         return path
             except sqlite3.OperationalError:
                 pass
