@@ -131,16 +131,16 @@ class Role(Record):
     """A model the harness may ask for by name; the run pins the model, the manifest the bounds."""
 
     name: str
-    max_output_tokens: Annotated[int, Field(ge=1)] = 1024
+    max_output_tokens: Annotated[int, Field(ge=1, le=10_000_000)] = 1024
 
 
 class Limits(Record):
     """What one trial may use at most; enforced outside the harness."""
 
-    usd: Annotated[float, Field(gt=0)] = 0.05
-    calls: Annotated[int, Field(ge=1)] = 20
-    wall_s: Annotated[float, Field(gt=0)] = 180.0
-    output_bytes: Annotated[int, Field(ge=1)] = 1_000_000
+    usd: Annotated[float, Field(gt=0, le=1e6)] = 0.05
+    calls: Annotated[int, Field(ge=1, le=1_000_000)] = 20
+    wall_s: Annotated[float, Field(gt=0, le=1e6)] = 180.0
+    output_bytes: Annotated[int, Field(ge=1, le=32_000_000)] = 1_000_000
 
 
 class AnswerSpec(Record):

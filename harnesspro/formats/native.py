@@ -67,6 +67,10 @@ def read_tree(folder: Path) -> dict[str, str]:
         hidden = any(part.startswith(".") or part in _SKIPPED_NAMES for part in relative.parts)
         if hidden or (path.is_dir() and not path.is_symlink()):
             continue
+        if not path.name.isprintable() or "\\" in path.name:
+            raise ManifestError(
+                ascii(str(path)), "an unsafe file name", expected="printable, without backslashes"
+            )
         if path.is_symlink() or not path.is_file():
             raise ManifestError(str(path), "a link or special file", expected="regular files")
         if path.stat().st_size > MAX_FILE_BYTES:

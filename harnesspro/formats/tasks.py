@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harnesspro.core.errors import TasksError
-from harnesspro.core.hashing import content_id
+from harnesspro.core.hashing import canonical_json, content_id
 from harnesspro.core.records import Task
 
 PUBLIC_FIELDS = frozenset({"task_id", "family", "input", "files"})
@@ -67,7 +67,8 @@ def parse_task(line: str, *, where: str) -> Task:
     """
     try:
         raw = json.loads(line)
-    except ValueError as error:
+        canonical_json(raw).encode()
+    except (ValueError, RecursionError) as error:  # a NaN or half a character is no JSON either
         raise TasksError(where, f"not JSON ({error})", expected='{"input": ...}') from error
     if not isinstance(raw, dict) or "input" not in raw:
         raise TasksError(where, "no `input`", expected='an object like {"input": ...}')

@@ -195,3 +195,9 @@ def test_runs_are_kept_under_an_absolute_folder(monkeypatch, tmp_path):
     assert out_folder(None) == tmp_path.resolve() / ".harnesspro"
     assert out_folder("~/runs") == (tmp_path / "home/runs").resolve()
     assert out_folder("/a/../b") == Path("/b")
+
+
+@pytest.mark.parametrize("option", ["budget_usd", "time_limit_s"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0.0])
+def test_a_bound_that_bounds_nothing_is_refused(option, value):
+    assert refused(**{option: value}).startswith(f"option {option}: ")
