@@ -248,20 +248,11 @@ def _verdict_words(chart: Map, verdict: Verdict) -> str:
         else "cost not compared"
     )
     noise = (
-        f" (the original disagrees with itself on {verdict.base_disagreement:.0%})"
+        f" The original disagrees with itself on {verdict.base_disagreement:.0%}."
         if verdict.base_disagreement is not None
         else ""
     )
-    more = (
-        f" {verdict.n_more_tasks} more tasks would decide, if answers keep changing at this rate."
-        if verdict.n_more_tasks
-        else ""
-    )
-    return (
-        f"{verdict.kind.capitalize()}: {summary}: {cost}, {verdict.n_changed} of "
-        f"{verdict.n} answers changed{noise}, at most {100 * verdict.changed_upper:.1f} points. "
-        f"{_bare(verdict.reason)}.{more}"
-    )
+    return f"{verdict.kind.capitalize()}: {summary}: {cost}. {_bare(verdict.reason)}.{noise}"
 
 
 def _observed_words(chart: Map, front: Sequence[Point]) -> list[str]:

@@ -167,7 +167,7 @@ def verdicts_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup | 
         name = names.get(verdict.candidate_id, verdict.candidate_id)
         lines += [
             el("dt", el("span", name, class_="name id")),
-            el("dd", _tag(word), f". {sentences.verdict_sentence(verdict)}"),
+            el("dd", _tag(word), f". {sentences.sentence(verdict.reason)}"),
         ]
     return _section("Verdicts", el("dl", *lines, class_="facts"))
 

@@ -66,14 +66,6 @@ def sentence(text: str) -> str:
     return shown[:1].upper() + shown[1:] + ("" if ended else ".")
 
 
-def verdict_sentence(verdict: Verdict) -> str:
-    """The reason, and how many more tasks would decide where some number would."""
-    reason = sentence(verdict.reason)
-    if verdict.kind != "inconclusive" or not verdict.n_more_tasks:
-        return reason
-    return f"{reason} About {figures.counted(verdict.n_more_tasks, 'more task')} would decide."
-
-
 def verdict_word(row: Row) -> str:
     """How far the row was judged, in one word (`baseline` for it)."""
     return "baseline" if row.kind == "baseline" else VERDICT_WORDS[row.verdict]

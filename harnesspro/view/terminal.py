@@ -173,7 +173,7 @@ def _verdicts(doc: RunDocument, console: Console) -> Table | None:
         row = names.get(verdict.candidate_id)
         letter = row.letter if row else "?"
         word = sentences.VERDICT_WORDS[verdict.kind]
-        lines.append((letter, f"{word.capitalize()}. {sentences.verdict_sentence(verdict)}"))
+        lines.append((letter, f"{word.capitalize()}. {sentences.sentence(verdict.reason)}"))
     return _listed(lines, console) if lines else None
 
 

@@ -139,7 +139,7 @@ INCONCLUSIVE = verdict(
     not_worse=False,
     smallest_margin=0.16,
     n_more_tasks=212,
-    reason="9 of 96 answers changed: too many to bound the loss by 5 points.",
+    reason="9 of 96 answers changed; the margin is 5 points; about 212 more tasks would decide",
 )
 
 

@@ -114,7 +114,7 @@ def test_the_page_says_what_the_run_says() -> None:
         "toolcaller is 67 % cheaper: $0.042 instead of $0.126 for 1,000 tasks.",
         "Answers changed on 2 of 96 tasks; with 95 % confidence accuracy has moved by at most 6.4",
         "samples agree from the start",
-        "9 of 96 answers changed: too many to bound the loss by 5 points. About 212 more tasks",
+        "9 of 96 answers changed; the margin is 5 points; about 212 more tasks would decide",
         "479 tasks",
         "S3 (own namespaces, no network, nothing of the judge visible)",
         "0 bits back to the search, 1 opening of the vault, 0 canary hits",

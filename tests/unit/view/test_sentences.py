@@ -15,7 +15,6 @@ from harnesspro.view.sentences import (
     power_words,
     sentence,
     spend_words,
-    verdict_sentence,
     wastes,
 )
 from tests.unit.view.documents import (
@@ -125,15 +124,6 @@ def test_the_bill_names_calls_paid_without_an_answer() -> None:
 )
 def test_a_sentence_has_a_capital_and_a_full_stop(text: str, shown: str) -> None:
     assert sentence(text) == shown
-
-
-def test_only_an_open_verdict_says_how_many_tasks_would_decide() -> None:
-    settled = verdict(reason="0 changed", n_more_tasks=0)
-    assert verdict_sentence(settled) == "0 changed."
-    never = verdict(reason="7 changed", kind="inconclusive", n_more_tasks=None)
-    assert verdict_sentence(never) == "7 changed."
-    open_one = verdict(reason="1 changed", kind="inconclusive", n_more_tasks=29)
-    assert verdict_sentence(open_one) == "1 changed. About 29 more tasks would decide."
 
 
 def test_power_without_confirm_tasks_claims_nothing() -> None:

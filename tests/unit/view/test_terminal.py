@@ -71,8 +71,8 @@ def test_money_findings_verdicts_and_walls_are_all_there() -> None:
     for part in (
         "$0.0806 64 % samples agree from the start (flow)",
         "answers rejected for form only (system); 3.0 % of trials lost",
-        "b Inconclusive. 9 of 96 answers changed: too many to bound the loss by 5 points. "
-        "About 212 more tasks would decide.",
+        "b Inconclusive. 9 of 96 answers changed; the margin is 5 points; about 212 more tasks "
+        "would decide.",
         "$0.0012 on thinking, $0.0391 on measuring (at list prices); $0 billed.",
         "Paid back after 479 tasks.",
         "S3 (own namespaces, no network, nothing of the judge visible)",
