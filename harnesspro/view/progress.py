@@ -23,13 +23,10 @@ _TEXT = 100
 _LONG_TEXT = 400
 PHASE_WORDS = {
     "measure": "measuring the harness",
-    "evaluate": "running trials",
     "diagnose": "finding waste",
-    "write_checks": "writing checks",
     "propose": "proposing changes",
     "race": "racing candidates",
     "confirm": "confirming the picks",
-    "keep": "keeping what won",
     "open vault": "opening the vault",
 }
 
