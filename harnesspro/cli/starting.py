@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
     """Start every process of a run, wait for the orchestrator, stop all. Its exit code."""
     from harnesspro.sandbox.start import start_launcher
 
-    elsewhere = "" if out == out_folder(None) else f" --out {out}"
+    elsewhere = "" if out == out_folder(None) else f" --out {shlex.quote(str(out))}"
     resume = f"harnesspro improve --resume {header.run_id}{elsewhere}"
     (out / "archive").mkdir(parents=True, exist_ok=True)
     (run_dir / "staged").mkdir(exist_ok=True)
@@ -165,10 +166,12 @@ def _raise_said(log: Path) -> None:
 def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:
     """Confined by Landlock where the kernel can (firewall F1), else by convention (F0).
 
-    Without a sandbox the launcher starts any code unconfined, so nothing stronger than F0 is true.
+    Without a sandbox the launcher starts any code unconfined, so nothing stronger than F0 is true;
+    nor is it where the vault lies in a folder that stays readable.
     """
+    from harnesspro.formats.paths import vault_home
     from harnesspro.sandbox import confine
-    from harnesspro.sandbox.start import confined
+    from harnesspro.sandbox.start import confined, readable
 
     fds = tuple(fd for fd in (config["launcher_fd"], config["grader_fd"]) if fd is not None)
     for fd in fds:
@@ -179,13 +182,29 @@ def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> A
     scratch = sockets / "o"
     scratch.mkdir()
     write = (config["run_dir"], f"{config['out']}/archive", str(scratch))
+    shown = showing(vault_home(), (*readable(), *write))
+    if shown is not None:
+        say(
+            f"The vault lies in {shown}, which the search may read: the answer firewall is F0 "
+            "(convention only). Set XDG_DATA_HOME to a folder elsewhere."
+        )
     env = processes.plain_env() | {"HOME": str(scratch), "TMPDIR": str(scratch)}
     isolated = config["header"]["isolation"] != "S0"
     return processes.start_role(
         "orchestrator",
-        config | {"firewall": "F1" if landlocked and isolated else "F0"},
+        config | {"firewall": "F1" if landlocked and isolated and shown is None else "F0"},
         env=env,
         pass_fds=fds,
         prefix=confined([], read=(), write=write) if landlocked else (),
         own_session=False,
     )
+
+
+def showing(vault: Path, folders: Iterable[str]) -> str | None:
+    """The first of the folders that holds the vault, or lies in it; None where all are apart."""
+    inside = vault.resolve()
+    for folder in folders:
+        place = Path(folder).resolve()
+        if inside.is_relative_to(place) or place.is_relative_to(inside):
+            return folder
+    return None

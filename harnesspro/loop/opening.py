@@ -77,6 +77,13 @@ def _split(
     kept = ports.ledger.get("split", "tasks")
     if kept is not None:
         by_key = {task.content_key: task for task in tasks}
+        if not by_key.keys() >= {*kept["search"], *kept["confirm"]}:
+            raise IntegrityError(
+                "tasks.jsonl of the run",
+                "tasks the run began with are gone",
+                expected="the file as it was",
+                fix="restore it, or start a new run",
+            )
         return Split(
             search=tuple(by_key[key] for key in kept["search"]),
             confirm=tuple(by_key[key] for key in kept["confirm"]),

@@ -90,11 +90,15 @@ def confined(command: Sequence[str], *, read: Sequence[str], write: Sequence[str
     exits with `confine.UNAVAILABLE` where the kernel has no Landlock. The command's HOME and TMPDIR
     should lie below `write`, and what it is to write to should belong to this user.
     """
-    own = (sys.base_prefix, sys.prefix, str(HERE.parents[1]))
-    pairs = [("--read", path) for path in (*SYSTEM_READ, *own, *read)]
+    pairs = [("--read", path) for path in (*readable(), *read)]
     pairs += [("--write", path) for path in (*SYSTEM_WRITE, *write)]
     flat = [word for pair in pairs for word in pair]
     return [base_python(), "-I", "-S", "-B", str(HERE / "confine.py"), *flat, "--", *command]
+
+
+def readable() -> tuple[str, ...]:
+    """What a confined command can read in any case: the system, this interpreter, this program."""
+    return (*SYSTEM_READ, sys.base_prefix, sys.prefix, str(HERE.parents[1]))
 
 
 def _check_passable(folder: Path) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from harnesspro.config import RunConfig, RunHeader
+from harnesspro.core.errors import IntegrityError
 from harnesspro.core.records import CertificateSummary, Patch, Referee
 from harnesspro.formats.native import apply_patch, harness_from_files
 from harnesspro.loop.bench import Bench, Ports
@@ -150,3 +151,16 @@ def test_what_opens_a_run_is_read_back_when_it_is_opened_again(tmp_path):
     assert (again.search, again.confirm) == (first.search, first.confirm)
     assert isinstance(again.referee, Referee)
     assert again.referee == first.referee
+
+
+def test_a_run_whose_tasks_are_gone_is_refused(tmp_path):
+    first = a_bench(tmp_path, Stubborn())
+    with pytest.raises(IntegrityError, match="tasks the run began with are gone"):
+        open_bench(
+            first.header,
+            first.ports,
+            base=BASE,
+            tasks=[a_task(f"t{i}") for i in range(4)],
+            run_dir=tmp_path,
+            firewall="F1",
+        )
