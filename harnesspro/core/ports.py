@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from harnesspro.core.hashing import content_id
 from harnesspro.core.records import (
@@ -337,6 +337,8 @@ class Trees(Protocol):
 
 class ArchiveEntry(Record):
     """What the archive knows of a harness that once stood on a front."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     entry_id: str
     name: str

@@ -111,6 +111,33 @@ def test_damaged_entries_are_left_out_and_named(tmp_path: Path) -> None:
         archive.files("changed")
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("cost_ratio", "Infinity"), ("cost_ratio", "NaN"), ("answers_changed", "-Infinity")],
+)
+def test_an_entry_with_a_number_no_ledger_can_hold_is_left_out(
+    tmp_path: Path, field: str, value: str
+) -> None:
+    archive = FileArchive(tmp_path, None)
+    archive.add(entry(), FILES)
+    path = tmp_path / "e-1" / "entry.json"
+    lines = [
+        f'"{field}": {value},' if line.strip().startswith(f'"{field}"') else line
+        for line in path.read_text().splitlines()
+    ]
+    path.write_text("\n".join(lines))
+    assert archive.entries() == ()
+    assert field in archive.problems()[0]
+
+
+def test_an_entry_with_a_dial_at_infinity_is_left_out(tmp_path: Path) -> None:
+    archive = FileArchive(tmp_path, None)
+    archive.add(entry(), FILES)
+    path = tmp_path / "e-1" / "entry.json"
+    path.write_text(path.read_text().replace('"samples": 1', '"samples": Infinity'))
+    assert archive.entries() == ()
+
+
 def test_an_empty_archive_has_no_entries(tmp_path: Path) -> None:
     archive = FileArchive(tmp_path / "none", tmp_path / "neither")
     assert archive.entries() == ()
