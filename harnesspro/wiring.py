@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -91,6 +92,10 @@ def main_orchestrator(config: dict[str, Any]) -> int:
         from harnesspro.loop.sitting import sit
 
         return sit(build_bench(header, config, interrupted, sink))
+    except (OSError, sqlite3.Error) as error:  # a full disk, a folder gone, checkpoints damaged
+        sink.emit("run.stopped", reason="error")
+        _warn([f"{config['run_dir']}: {error}; see that the disk has room and can be written"])
+        return 1
     except HarnessProError as error:
         sink.emit("run.stopped", reason="error")
         _warn([str(error)])

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from harnesspro.cli.output import put, put_json, say
-from harnesspro.core.errors import ConfigError, UsageError
+from harnesspro.core.errors import ConfigError, IntegrityError, UsageError
 
 _RUN_HELP = "A run id, a unique prefix, latest, or a run folder."
 RUN = typer.Argument(..., help=_RUN_HELP)
@@ -201,8 +201,11 @@ def _other_document(run_dir: Path) -> dict[str, Any] | None:
         value = json.loads((run_dir / REPORT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    is_other = isinstance(value, dict) and value.get("schema") != "harnesspro/run@1"
+    is_other = isinstance(value, dict) and value.get("schema") in _OTHERS
     return value if is_other else None
+
+
+_OTHERS = frozenset({"harnesspro/eval@1", "harnesspro/diagnosis@1"})
 
 
 def _show_other(document: dict[str, Any], *, as_json: bool, as_csv: bool) -> int:
@@ -215,7 +218,12 @@ def _show_other(document: dict[str, Any], *, as_json: bool, as_csv: bool) -> int
 
     from harnesspro.view.plain import print_plain
 
-    print_plain(document, Console())
+    try:
+        print_plain(document, Console())
+    except (KeyError, TypeError, ValueError) as error:
+        raise IntegrityError(
+            f"report.json: {error}", "not as it was written", expected=str(document["schema"])
+        ) from error
     return 0
 
 

@@ -57,7 +57,7 @@ def resume_run(
     from harnesspro.sandbox.probes import require
 
     folder = out_folder(out)
-    run_dir = find_run(folder, ref)
+    run_dir = find_run(folder, ref).resolve()
     header = read_header(run_dir)
     given = {key: value for key, value in changes.items() if value is not None}
     config = validated(header.config.model_dump() | given)

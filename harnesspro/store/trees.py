@@ -88,7 +88,12 @@ class GitTrees:
         if config.read_text(encoding="utf-8") != _CONFIG:
             raise IntegrityError(str(config), "not as HarnessPro writes it", fix="do not trust it")
         git = _git()
-        repo = git.Repo(self._repo_dir, expand_vars=False)
+        try:
+            repo = git.Repo(self._repo_dir, expand_vars=False)
+        except git.InvalidGitRepositoryError as error:
+            raise IntegrityError(
+                str(self._repo_dir), "no longer a repository", fix="restore it, or start a new run"
+            ) from error
         repo.config_level = ("repository",)
         repo.git.update_environment(**self._environment())
         try:

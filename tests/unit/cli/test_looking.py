@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from harnesspro.cli import looking
-from harnesspro.core.errors import ConfigError, HarnessProError, UsageError
+from harnesspro.core.errors import ConfigError, HarnessProError, IntegrityError, UsageError
 from harnesspro.formats.native import load_harness
 from tests.unit.cli.runs import BASE, BETTER, RUN_ID, TASKS, finished_run, report
 
@@ -80,6 +80,14 @@ def test_show_of_an_eval_run_prints_its_own_document(capsys, out):
     assert document(capsys, "show", "--json") == other
     with pytest.raises(UsageError, match="an improve run"):
         run("show", "--csv")
+
+
+@pytest.mark.parametrize("schema", [None, "x", "harnesspro/eval@1", "harnesspro/diagnosis@1"])
+def test_a_report_that_lost_its_content_is_said_to_be_damaged(out, schema):
+    damaged = {} if schema is None else {"schema": schema}
+    (out / "runs" / RUN_ID / "report.json").write_text(json.dumps(damaged))
+    with pytest.raises(IntegrityError, match=r"report\.json"):
+        run("show")
 
 
 def test_view_writes_the_page_into_the_run_folder_once(capsys, out):

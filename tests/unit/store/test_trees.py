@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -129,6 +130,13 @@ def test_content_that_does_not_hash_to_its_id_is_refused(tmp_path: Path) -> None
     (refs / honest.harness_id).write_text((refs / other.harness_id).read_text())
     with pytest.raises(IntegrityError, match=f"content of {other.harness_id}"):
         trees.files(honest.harness_id)
+
+
+def test_a_repository_that_lost_its_objects_says_so(tmp_path: Path) -> None:
+    GitTrees(tmp_path).put(harness(), message="first")
+    shutil.rmtree(tmp_path / "trees.git" / "objects")
+    with pytest.raises(IntegrityError, match="no longer a repository"):
+        GitTrees(tmp_path).files(harness().harness_id)
 
 
 def test_a_repository_with_foreign_configuration_is_not_opened(tmp_path: Path) -> None:
