@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from harnesspro.core.records import Harness, Price, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
 from harnesspro.formats.paths import vault_home
-from harnesspro.formats.tasks import load_tasks
+from harnesspro.formats.tasks import answered_inputs, load_tasks
 from harnesspro.formats.tasksets import TaskSet, task_set
 
 N_PLANTED_TASKS = 240
+_JSON_LINES = (".jsonl", ".ndjson")
 Say = Callable[[str], None]
 
 
@@ -48,14 +49,29 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
     tasks_at = resolve_tasks(config, say=say)
     if config.open_gold and tasks_at.seal is not None:
         _require_vault(tasks_at.seal["taskset_id"])
+    tasks = load_tasks(tasks_at.tasks_path)
+    _refuse_answers_inside(harness, tasks)
     return Prepared(
         config=config,
         harness=harness,
         task_set=tasks_at,
-        tasks=load_tasks(tasks_at.tasks_path),
+        tasks=tasks,
         prices=tuple(price_of(model) for model in _models(config)),
         isolation=isolation,
     )
+
+
+def _refuse_answers_inside(harness: Harness, tasks: Sequence[Task]) -> None:
+    """A harness folder is shown to its code whole: the sealed file must not lie forgotten in it."""
+    inputs = {content_hash(task.input) for task in tasks}
+    for path, text in harness.files.items():
+        if path.endswith(_JSON_LINES) and not inputs.isdisjoint(answered_inputs(text)):
+            raise ConfigError(
+                f"{harness.manifest.name}/{path}",
+                "holds right answers to these tasks",
+                expected="no answers where the harness can read them",
+                fix="move the file out of the harness folder",
+            )
 
 
 def _require_vault(taskset_id: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harnesspro.core.errors import TasksError
-from harnesspro.core.hashing import canonical_json, content_id
+from harnesspro.core.hashing import canonical_json, content_hash, content_id
 from harnesspro.core.records import Task
 
 PUBLIC_FIELDS = frozenset({"task_id", "family", "input", "files"})
@@ -104,6 +104,19 @@ def gold_names(value: object) -> set[str]:
     if not isinstance(value, dict):
         return set()
     return {key for key in value if key.lower() in _GOLD_NAMES}
+
+
+def answered_inputs(text: str) -> set[str]:
+    """Hashes of the inputs of JSON Lines that carry a right answer beside their input."""
+    found: set[str] = set()
+    for line in text.split("\n"):
+        try:
+            record = json.loads(line)
+            if isinstance(record, dict) and "input" in record and gold_names(record):
+                found.add(content_hash(record["input"]))
+        except (ValueError, RecursionError):
+            continue
+    return found
 
 
 def task_line(task: Task) -> str:

@@ -60,6 +60,24 @@ def test_right_answers_that_are_elsewhere_are_missed_before_anything_is_spent(
     assert len(ready.tasks) == 4
 
 
+@pytest.mark.parametrize(("asked", "refused_"), [("a", True), ("another", False)])
+def test_the_sealed_file_may_not_lie_forgotten_in_the_harness_folder(
+    tmp_path, monkeypatch, asked, refused_
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    save_harness(a_harness(), tmp_path / "mine")
+    (tmp_path / "mine" / "examples.jsonl").write_text(
+        f'# notes\n{{"input": "{asked}", "gold": 1}}\n{{"input": NaN, "gold": 2}}\n'
+    )
+    (tmp_path / "tasks.jsonl").write_text("".join(f'{{"input": "{word}"}}\n' for word in "abcd"))
+    flags = FLAGS | {"tasks_ref": str(tmp_path / "tasks.jsonl")}
+    if not refused_:
+        assert len(prepare(str(tmp_path / "mine"), flags, verb="eval", say=print).tasks) == 4
+        return
+    with pytest.raises(ConfigError, match="holds right answers to these tasks"):
+        prepare(str(tmp_path / "mine"), flags, verb="eval", say=print)
+
+
 def prepared(n_tasks):
     config = RunConfig.model_validate({"verb": "improve", "harness_ref": "mine", **FLAGS})
     tasks = tuple(Task(task_id=f"t-{i}", input=f"q {i}") for i in range(n_tasks))
