@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from harnesspro.core.records import RunDocument
 from harnesspro.view import figures, sentences
 from harnesspro.view.markup import Child, Markup, el, join, raw
@@ -285,7 +287,7 @@ def next_section(doc: RunDocument) -> Markup:
     lead, run = sentences.lead_row(doc), doc.run_id
     lines = []
     if lead is not None:
-        target = f"{doc.harness_name}-{lead.short_id}"
+        target = shlex.quote(f"{doc.harness_name}-{lead.short_id}")
         lines.append(f"harnesspro export {run} {lead.short_id} --to {target}")
         lines.append(f"harnesspro diff {run} baseline {lead.short_id}")
     lines.append(f"harnesspro show {run}")

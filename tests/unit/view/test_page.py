@@ -194,3 +194,8 @@ def test_the_page_needs_neither_scipy_nor_the_loop() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_name_cannot_smuggle_a_command_into_what_is_there_to_copy() -> None:
+    page = page_html(document(harness_name="toy; rm -rf ~ #"))
+    assert "--to 'toy; rm -rf ~ #-3f2a91'" in page
