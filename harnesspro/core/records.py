@@ -513,6 +513,8 @@ class Point(Record):
     score: Estimate
     answers_changed: Estimate | None
     cost_usd_per_task: Estimate
+    cost_ratio: float | None = None
+    """Mean cost over the initial harness's on the same tasks; None for it, and without a cost."""
     latency_s: Estimate
     accuracy: Estimate | None = None
     p_on_front: float | None = None

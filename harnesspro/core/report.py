@@ -82,11 +82,19 @@ def point(chart: Map, candidate_id: str) -> Point:
         score=found.score,
         answers_changed=found.answers_changed,
         cost_usd_per_task=found.cost_usd_per_task,
+        cost_ratio=_cost_ratio(joint, candidate_id),
         latency_s=found.latency_s,
         accuracy=chart.accuracy.get(candidate_id),
         p_on_front=on_front.get(candidate_id),
         isolation=chart.isolation,
     )
+
+
+def _cost_ratio(joint: JointLaw, candidate_id: str) -> float | None:
+    base = joint.place(joint.baseline_id).cost_usd
+    if candidate_id == joint.baseline_id or not base:
+        return None
+    return joint.place(candidate_id).cost_usd / base
 
 
 def lineage(known: Mapping[str, Candidate], candidate_id: str) -> tuple[Candidate, ...]:

@@ -114,7 +114,10 @@ def _answers_changed(doc: RunDocument, point: Point) -> Estimate | None:
 
 
 def _change(doc: RunDocument, point: Point) -> tuple[Estimate | None, bool]:
-    """From the confirm tasks where the point was a pick, else the ratio of the two means."""
+    """From the confirm tasks where the point was a pick, else on the search tasks.
+
+    Reports that lack the ratio on the same tasks give that of the two means.
+    """
     for verdict in doc.verdicts:
         ratio = verdict.cost_ratio
         if verdict.candidate_id == point.candidate_id and ratio is not None:
@@ -123,7 +126,7 @@ def _change(doc: RunDocument, point: Point) -> tuple[Estimate | None, bool]:
     base, cost = doc.baseline.cost_usd_per_task, point.cost_usd_per_task
     if base.mean <= 0:
         return None, False
-    change = cost.mean / base.mean - 1.0
+    change = (cost.mean / base.mean if point.cost_ratio is None else point.cost_ratio) - 1.0
     return Estimate(mean=change, low=change, high=change, n=cost.n), False
 
 

@@ -408,6 +408,7 @@ def test_a_point_shows_confirm_numbers_where_there_are_any():
         score=found.score,
         answers_changed=found.answers_changed,
         cost_usd_per_task=found.cost_usd_per_task,
+        cost_ratio=confirm.place("half").cost_usd / confirm.place("base").cost_usd,
         latency_s=found.latency_s,
         accuracy=None,
         p_on_front=p_on_front(search)["half"],
@@ -437,3 +438,10 @@ def test_a_summary_tells_the_whole_way_from_the_harness_as_it_came():
     assert lineage(chart.known, "base") == ()
     assert whole_summary(chart.known, "b") == "ask once; then ask less"
     assert whole_summary(chart.known, "base") == "the harness as it came"
+
+
+def test_a_point_is_compared_with_the_original_on_the_very_tasks_it_ran_on():
+    dearer = law({"base": rows(2.0), "a": rows(1.0)}, "base", seed=1, n_boot=200)
+    chart = a_chart(a_law(a=rows(0.5), b=rows(0.75)), "a", "b", confirm=dearer)
+    ratios = [point(chart, key).cost_ratio for key in ("base", "a", "b")]
+    assert ratios == [None, pytest.approx(0.5), pytest.approx(0.75)]

@@ -70,6 +70,13 @@ def test_the_others_show_the_ratio_of_the_means() -> None:
     assert row.change.mean == pytest.approx(1.45e-4 / 1.258e-4 - 1)
 
 
+def test_what_was_only_observed_is_compared_on_its_own_tasks() -> None:
+    observed = LOSER.model_copy(update={"cost_ratio": 1.0})
+    row = rows(document(candidates=(observed, TRAP, BEST, CHEAP)))[4]
+    assert row.change is not None
+    assert row.change.mean == 0.0
+
+
 def test_a_free_baseline_has_no_change_in_cost() -> None:
     free = point(BASE_ID, est(0.0, 0.0, 0.0), est(0.5, 0.4, 0.6))
     doc = document(baseline=free, verdicts=())
