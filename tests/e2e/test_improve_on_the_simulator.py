@@ -142,12 +142,12 @@ def test_a_run_killed_in_mid_search_resumes_to_the_same_document_and_pays_nothin
     assert n_paid_calls(ledger.parent) == n_paid_calls(whole_run) + in_flight
 
 
-def test_the_graph_checkpoints_are_no_second_truth(terminal: Terminal) -> None:
-    whole = improve(terminal, *SMALL)
-    (run,) = terminal.runs()
+def test_the_graph_checkpoints_are_no_second_truth(full: tuple[Terminal, Ended]) -> None:
+    terminal, whole = full
+    run = terminal.runs()[0]
     for path in run.glob("graph.db*"):
         path.unlink()
-    again = terminal.run("improve", "--resume", "latest", "--json", "-q")
+    again = terminal.run("improve", "--resume", run.name, "--json", "-q")
     assert essence(again.document) == essence(whole.document)
     assert again.document["spend"] == whole.document["spend"]
     assert again.document["certificate"]["vault_openings"] == 1
