@@ -56,10 +56,13 @@ def seal(
         vault_dir=to or vault_home(),
     )
     if remove_original:
+        held = tasks.resolve()  # by a link, the file itself would stay
         tasks.unlink()
+        held.unlink(missing_ok=True)
+    left = not remove_original and bool(receipt.n_gold or receipt.hidden_fields)
     for line in _sealed_lines(receipt.model_dump(), tasks, removed=remove_original):
         say(line)
-    document = receipt.model_dump(mode="json") | {"original_holds_gold": not remove_original}
+    document = receipt.model_dump(mode="json") | {"original_holds_gold": left}
     _put("harnesspro/sealed@1", document, plain=str(folder), as_json=as_json)
     return 0
 
@@ -125,7 +128,7 @@ def _sealed_lines(receipt: Mapping[str, Any], tasks: Path, *, removed: bool) -> 
         lines.append("no record has a `gold` field: runs will report no accuracy")
     if removed:
         lines.append(f"{tasks} is deleted; copies in version control and backups are yours to find")
-    else:
+    elif receipt["n_gold"] or receipt["hidden_fields"]:
         lines.append(
             f"{tasks} still holds the right answers: move it away from where runs and harnesses "
             "can read it, or seal again with --remove-original"

@@ -60,6 +60,23 @@ def test_the_original_can_be_removed(tasks, capsys):
     )
 
 
+def test_an_original_named_by_a_link_is_removed_itself(tasks, home, capsys):
+    link = home / "link.jsonl"
+    link.symlink_to(tasks)
+    run("seal", link, "--remove-original")
+    assert not tasks.exists()
+    assert not link.is_symlink()
+
+
+def test_a_file_without_answers_is_not_said_to_hold_any(home, capsys):
+    bare = home / "bare.jsonl"
+    bare.write_text('{"input": "q"}\n')
+    run("seal", bare, "--json")
+    printed = capsys.readouterr()
+    assert "still holds" not in printed.err
+    assert json.loads(printed.out)["original_holds_gold"] is False
+
+
 def test_vault_and_public_folder_can_be_named(tasks, home, capsys):
     run("seal", tasks, "--to", home / "safe", "--out", home / "open", "--kind", "choice", "--json")
     told = document(capsys)
