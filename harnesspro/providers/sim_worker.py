@@ -218,18 +218,24 @@ def content_text(message: Mapping[str, Any]) -> str:
 def _enum_in(schema: Mapping[str, Any]) -> list[Any]:
     if isinstance(schema.get("enum"), list):
         return list(schema["enum"])
-    for inner in (schema.get("properties") or {}).values():
-        found = _enum_in(inner) if isinstance(inner, dict) else []
+    for inner in _properties(schema).values():
+        found = _enum_in(inner)
         if found:
             return found
     return []
 
 
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema's properties that are schemas; a harness may send anything for one."""
+    found = schema.get("properties")
+    inner = found.items() if isinstance(found, dict) else ()
+    return {key: value for key, value in inner if isinstance(value, dict)}
+
+
 def _has_free_text(schema: Mapping[str, Any]) -> bool:
     if schema.get("type") == "string" and "enum" not in schema:
         return True
-    inner = (schema.get("properties") or {}).values()
-    return any(_has_free_text(value) for value in inner if isinstance(value, dict))
+    return any(_has_free_text(value) for value in _properties(schema).values())
 
 
 def _filled(schema: Mapping[str, Any], *, choice: str, aloud: str) -> Any:
@@ -237,7 +243,7 @@ def _filled(schema: Mapping[str, Any], *, choice: str, aloud: str) -> Any:
     if isinstance(schema.get("enum"), list) and schema["enum"]:
         return choice if choice in schema["enum"] else schema["enum"][0]
     if schema.get("type") == "object" or "properties" in schema:
-        properties = schema.get("properties") or {}
+        properties = _properties(schema)
         return {
             key: _filled(value, choice=choice, aloud=aloud) for key, value in properties.items()
         }

@@ -160,3 +160,9 @@ def test_a_model_it_does_not_play_is_refused_and_has_no_price():
         SimProvider().check("sim/none")
     with pytest.raises(ModelUnknown):
         reply(a_request(model="sim/none"))
+
+
+@pytest.mark.parametrize("odd", [[1], "x", 5, {"a": 5}, {"a": {"properties": [1]}}, None])
+def test_a_schema_that_is_none_fails_no_call_so_that_no_trial_is_void_by_it(odd):
+    for schema in ({"properties": odd}, {"type": "object", "properties": odd}):
+        assert reply(a_request(response_format=bound_to(schema))).usage.out_tokens > 0
