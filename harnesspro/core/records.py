@@ -362,8 +362,13 @@ class Check(Record):
     """example, property, metamorphic, must_still_work, format, or user."""
     name: str
     writer: str
-    """`schema`, `user`, `agent`."""
+    """`schema` (decided here), `user` (the owner's command), `program` (a generated script, run in the
+    sandbox), `model` (a judge's or verifier's opinion), `agent`."""
+    program: str | None = None
+    """Of a `program` check: a Python script run like an owner's check, exit code 0 when it passes."""
     channel: Literal["SEEN", "SHADOW", "ROTATED"] = "SEEN"
+    """Who may see it: improvers and harnesses see SEEN; SHADOW nobody but the judge; ROTATED is shown
+    once retired."""
     false_reject_rate: Estimate | None = None
     kill_rate: float | None = None
     """Share of mutated or empty answers it fails."""
@@ -377,6 +382,60 @@ class Probe(Record):
     probe_id: str
     task: Task
     answer: JsonValue
+    family: str = ""
+    """How it was made: `rendered_call`, `inverse`, `injected_bug`, `planted_fact`, …"""
+    impossible: bool = False
+    """Its specification contradicts its visible check: whoever passes that check cheats."""
+
+
+ChannelKind = Literal["user", "checks", "panel", "judge", "verifier"]
+
+
+class Channel(Record):
+    """One way to tell a right answer from a wrong one, and how it did on probes.
+
+    Measured over probes on which the variants' answers hold both a right and a wrong one.
+    """
+
+    name: str
+    """`user`, `checks`, or kind and model: `panel:sim/other`, `judge:openai/gpt-5-mini`."""
+    kind: ChannelKind
+    auc: Estimate | None = None
+    """Within-task AUC: chance that it puts a right answer of a probe above a wrong one; a tie is
+    half. `n` counts probes."""
+    silent: float | None = None
+    """Share of those probes on which it says the same of every answer."""
+    baselines: dict[str, float] = {}
+    """Naive rule -> its within-task AUC on the same probes."""
+    lead: Estimate | None = None
+    """Its AUC over the strongest naive rule's; admitted only where `low` is above 0."""
+    pick_gain: Estimate | None = None
+    """Right answers gained by picking each probe's answer by it instead of at random."""
+    admitted: bool = False
+    reason: str = ""
+
+
+class Calibration(Record):
+    """How often the referee was right on probes: on pairs of differing answers, one of them right.
+
+    The probes that admitted its channels are not among them.
+    """
+
+    n_probes: int
+    """Probes measured for it, over those that admitted the channels."""
+    n_discordant: int
+    """Probes on which a variant's answer differs from the initial harness's."""
+    hit_rate: Estimate | None
+    """One pair a probe, a tie is half a hit; None where there is no pair."""
+    tilt: Estimate | None
+    """How much more often it errs in favour of the change than against it."""
+    n_ties: int
+    probe_accuracy: dict[str, Estimate] = {}
+    """Harness -> share of these probes it answered rightly."""
+    vetoed: tuple[str, ...] = ()
+    """Harnesses that lose to the initial one on probes."""
+    reason: str = ""
+    """Why it stopped where it did, in words."""
 
 
 class Referee(Record):
@@ -385,11 +444,23 @@ class Referee(Record):
     checks: tuple[Check, ...]
     weights: dict[str, float]
     panel: tuple[str, ...] = ()
-    discordant_hit_rate: Estimate | None = None
-    tilt_upper: float | None = None
-    """Upper bound of how much more often it errs for a change than against it."""
     trusted: bool = False
     reason: str = ""
+    channels: tuple[Channel, ...] = ()
+    """Every channel that was measured, admitted or not."""
+    calibration: Calibration | None = None
+    """None where it was not measured on probes."""
+
+    @property
+    def discordant_hit_rate(self) -> Estimate | None:
+        """How often it was right on pairs of differing probe answers."""
+        return self.calibration.hit_rate if self.calibration else None
+
+    @property
+    def tilt_upper(self) -> float | None:
+        """Upper bound of how much more often it errs for a change than against it."""
+        tilt = self.calibration.tilt if self.calibration else None
+        return tilt.high if tilt else None
 
     @property
     def referee_hash(self) -> str:
@@ -570,6 +641,24 @@ class RefereeReport(Record):
     trusted: bool
     reason: str
     checks: tuple[Check, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    calibration: Calibration | None = None
+    advice: tuple[str, ...] = ()
+    """What the owner could add, and what it would buy, in words."""
+
+
+class SealedReport(Record):
+    """How far the label-free score agreed with the gold, computed after the one opening."""
+
+    n_tasks: int
+    """Tasks graded for the initial harness and every harness compared."""
+    n_harnesses: int
+    rank_correlation: float | None
+    """Kendall's tau between score and accuracy over the harnesses; None under three."""
+    discordant_hit_rate: Estimate | None
+    """On pairs of differing answers of which exactly one is right: how often the referee said so."""
+    auc: Estimate | None
+    """Within-task AUC of the referee's merit, right against wrong answers."""
 
 
 class CertificateSummary(Record):
@@ -603,6 +692,8 @@ class RunDocument(Record):
     power: Power
     referee: RefereeReport
     certificate: CertificateSummary
+    sealed: SealedReport | None = None
+    """None where no gold was opened."""
     prices: tuple[Price, ...]
     seed: int
     n_rounds: int

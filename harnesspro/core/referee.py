@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harnesspro.core.answers import NO_ANSWER
-from harnesspro.core.records import Check, Estimate, Referee
+from harnesspro.core.records import Calibration, Channel, Check, Estimate, Referee
 from harnesspro.core.table import Answered
 
-Passed = Mapping[str, bool]
-"""check_id -> whether the answer passed."""
+Passed = Mapping[str, float]
+"""check_id -> how far the answer passed, in [0, 1]; a check that says nothing is absent."""
 
 FLOOR = 0.05
 """What a cluster keeps though it has no vote or passes nothing."""
@@ -37,33 +37,51 @@ def freeze(
     checks: Sequence[Check],
     panel: tuple[str, ...] = (),
     *,
-    discordant_hit_rate: Estimate | None = None,
-    tilt_upper: float | None = None,
+    channels: Sequence[Channel] = (),
+    calibration: Calibration | None = None,
 ) -> Referee:
     """The referee of the admitted checks. `panel` names independent models or harnesses.
 
     Weight of a family: max(0, logit(validity)) x discrimination, spread evenly over its checks.
-    Trusted iff the lower bound of the hit rate on at least 100 discordant probe pairs is >= 0.75.
+    `channels` are those measured on probes: a judge's or verifier's check takes its validity from
+    the channel that bears its name. Trusted iff the lower bound of the hit rate on at least 100
+    discordant probe pairs is >= 0.75.
     """
     admitted = tuple(check for check in checks if check.admitted)
+    measured = {channel.name: channel for channel in channels}
     families: dict[str, list[Check]] = {}
     for check in admitted:
         families.setdefault(check.family, []).append(check)
     weights = {
-        check.check_id: family_weight(members) / len(members)
+        check.check_id: _weight(members, measured) / len(members)
         for members in families.values()
         for check in members
     }
-    trusted = is_trusted(discordant_hit_rate)
+    hit_rate = calibration.hit_rate if calibration else None
+    trusted = is_trusted(hit_rate)
     return Referee(
         checks=admitted,
         weights=weights,
         panel=panel,
-        discordant_hit_rate=discordant_hit_rate,
-        tilt_upper=tilt_upper,
         trusted=trusted,
-        reason=_reason(admitted, panel, discordant_hit_rate, trusted=trusted),
+        reason=_reason(admitted, panel, hit_rate, trusted=trusted),
+        channels=tuple(channels),
+        calibration=calibration,
     )
+
+
+def _weight(checks: Sequence[Check], measured: Mapping[str, Channel]) -> float:
+    channel = measured.get(checks[0].name)
+    return family_weight(checks) if channel is None else opinion_weight(channel)
+
+
+def opinion_weight(channel: Channel) -> float:
+    """max(0, logit(r)) x d of a judge or verifier: r its AUC under the prior, d how often it speaks."""
+    if channel.auc is None or channel.silent is None:
+        return 0.0
+    n = _PROBE_WORTH * channel.auc.n
+    r = (_PRIOR_VALID + n * channel.auc.mean) / (_PRIOR_VALID + _PRIOR_INVALID + n)
+    return max(0.0, math.log(r / (1 - r))) * (1 - channel.silent)
 
 
 def is_trusted(hit_rate: Estimate | None) -> bool:
@@ -111,14 +129,14 @@ def _reason(
 def merit(referee: Referee, passed: Passed | None) -> float:
     """Weighted share of the checks an answer passed; 0 where there is no answer (None).
 
-    1 where the referee has no check that carries weight: it is silent, not against.
+    1 where no check that carries weight speaks: it is silent, not against.
     """
     if passed is None:
         return 0.0
     total = sum(weight for key, weight in referee.weights.items() if key in passed)
     if total <= 0:
         return 1.0
-    won = sum(weight for key, weight in referee.weights.items() if passed.get(key, False))
+    won = sum(weight * passed.get(key, 0.0) for key, weight in referee.weights.items())
     return won / total
 
 
@@ -153,19 +171,24 @@ def judge_answers(
     referee: Referee,
     answers: Mapping[str, Mapping[str, Answered]],
     passed: Mapping[tuple[str, str], Passed],
+    *,
+    votes: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, dict[str, float]]:
     """task_id -> cluster -> merit over all the clusters these answers make.
 
-    `passed` holds (task_id, cluster) for every cluster that is an answer.
+    `passed` holds (task_id, cluster) for every cluster that is an answer; `votes` the panel's
+    shares by task and cluster, which may name clusters no answer here is in.
     """
     clusters: dict[str, set[str]] = {}
     for by_task in answers.values():
         for task_id, found in by_task.items():
             clusters.setdefault(task_id, set()).add(found.cluster)
+    voted = votes or {}
     return {
         task_id: merits(
             referee,
             {key: None if key == NO_ANSWER else passed[task_id, key] for key in sorted(keys)},
+            votes=voted.get(task_id),
         )
         for task_id, keys in sorted(clusters.items())
     }

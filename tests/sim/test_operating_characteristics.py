@@ -8,7 +8,7 @@ import pytest
 from harnesspro.core.confirm import Costs, Pick, freeze_picks, judge, with_unseen_spike
 from harnesspro.core.front import estimates, front_ids, law
 from harnesspro.core.race import RacePlan, RaceResult, next_step
-from harnesspro.core.records import Estimate, Referee
+from harnesspro.core.records import Calibration, Estimate, Referee
 from harnesspro.core.referee import Votes, freeze, p_loss_within
 from harnesspro.core.stats import (
     agreement_p,
@@ -280,8 +280,13 @@ def test_a_trusted_referee_lets_a_loss_at_the_margin_pass_in_at_most_alpha(n):
     referee = Referee(
         checks=(),
         weights={},
-        discordant_hit_rate=Estimate(mean=0.9, low=0.84, high=0.95, n=150),
-        tilt_upper=0.05,
+        calibration=Calibration(
+            n_probes=400,
+            n_discordant=160,
+            hit_rate=Estimate(mean=0.9, low=0.84, high=0.95, n=150),
+            tilt=Estimate(mean=0.0, low=-0.05, high=0.05, n=150),
+            n_ties=0,
+        ),
         trusted=True,
     )
     accepted = []

@@ -5,7 +5,7 @@ import pytest
 
 from harnesspro.core.confirm import Pick, freeze_picks, judge, with_unseen_spike
 from harnesspro.core.front import front_ids, law
-from harnesspro.core.records import Check, Estimate, Referee
+from harnesspro.core.records import Calibration, Check, Estimate, Referee
 from harnesspro.core.referee import freeze
 from harnesspro.core.stats import agreement_upper
 from harnesspro.core.table import Row
@@ -14,8 +14,13 @@ NOBODY = freeze([])
 TRUSTED = Referee(
     checks=(Check(check_id="c", family="property", name="c", writer="schema", admitted=True),),
     weights={"c": 1.0},
-    discordant_hit_rate=Estimate(mean=0.95, low=0.9, high=0.98, n=150),
-    tilt_upper=0.05,
+    calibration=Calibration(
+        n_probes=400,
+        n_discordant=160,
+        hit_rate=Estimate(mean=0.95, low=0.9, high=0.98, n=150),
+        tilt=Estimate(mean=0.0, low=-0.05, high=0.05, n=150),
+        n_ties=0,
+    ),
     trusted=True,
 )
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from harnesspro.core.answers import NO_ANSWER
-from harnesspro.core.records import Check, Estimate, Referee
+from harnesspro.core.records import Calibration, Check, Estimate, Referee
 from harnesspro.core.referee import (
     Votes,
     family_weight,
@@ -37,7 +37,12 @@ def hit_rate(low=0.85, n=100):
 
 
 def trusted(tilt=0.1):
-    return freeze([a_check("a")], ("other",), discordant_hit_rate=hit_rate(), tilt_upper=tilt)
+    return freeze([a_check("a")], ("other",), calibration=measured(hit_rate(), tilt))
+
+
+def measured(rate, tilt=0.1):
+    leaning = None if tilt is None else Estimate(mean=0.0, low=-tilt, high=tilt, n=rate.n)
+    return Calibration(n_probes=400, n_discordant=rate.n, hit_rate=rate, tilt=leaning, n_ties=0)
 
 
 def test_a_family_weighs_by_validity_and_by_what_it_stops():
@@ -81,7 +86,7 @@ def test_without_a_measured_hit_rate_the_referee_is_not_trusted_and_says_why():
     ("low", "n", "expected"), [(0.75, 100, True), (0.74, 100, False), (0.9, 99, False)]
 )
 def test_trust_needs_a_lower_bound_and_enough_pairs(low, n, expected):
-    assert freeze([a_check("a")], discordant_hit_rate=hit_rate(low, n)).trusted is expected
+    assert freeze([a_check("a")], calibration=measured(hit_rate(low, n))).trusted is expected
 
 
 def test_merit_is_the_weighted_share_of_checks_passed():
