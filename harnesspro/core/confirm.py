@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, gain, knee, p_cheaper
+from harnesspro.core.margins import loss_upper, tipping_hit_rate
 from harnesspro.core.records import Estimate, Referee, Verdict, VerdictKind
 from harnesspro.core.referee import (
     Votes,
@@ -152,9 +153,13 @@ class Evidence:
     votes: Votes
     costs: Costs | None
     """None where no task is shared."""
+    vetoed: bool = False
+    """It loses to the initial harness on probes: the referee may claim nothing for it."""
 
 
-def gather(pick: Pick, rows: Rows, base: Rows, *, cap_usd: float | None) -> Evidence:
+def gather(
+    pick: Pick, rows: Rows, base: Rows, *, cap_usd: float | None, vetoed: bool = False
+) -> Evidence:
     """Count one pick against the initial harness, over the tasks both have."""
     pairs = [(rows[task], base[task]) for task in shared_tasks(rows, base)]
     gains = [gain(row, row0) for row, row0 in pairs]
@@ -165,7 +170,8 @@ def gather(pick: Pick, rows: Rows, base: Rows, *, cap_usd: float | None) -> Evid
         better=sum(value > 0 for value in gains),
     )
     most = math.inf if cap_usd is None else cap_usd
-    return Evidence(pick=pick, votes=votes, costs=_costs(pairs, most) if pairs else None)
+    costs = _costs(pairs, most) if pairs else None
+    return Evidence(pick=pick, votes=votes, costs=costs, vetoed=vetoed)
 
 
 def _costs(pairs: Sequence[tuple[Row, Row]], most: float) -> Costs:
@@ -195,13 +201,13 @@ def _p_not_worse(seen: Evidence, referee: Referee, *, eps: float) -> dict[Route,
     """P-value of each route against "it loses more than eps"; agreement first."""
     return {
         "agreement": agreement_p(seen.votes.changed, seen.votes.n, eps=eps),
-        "referee": p_loss_within(referee, seen.votes, eps=eps),
+        "referee": 1.0 if seen.vetoed else p_loss_within(referee, seen.votes, eps=eps),
     }
 
 
 def _p_claim(seen: Evidence, referee: Referee) -> float:
     if seen.pick.claim == "success":
-        return p_better(referee, seen.votes)
+        return 1.0 if seen.vetoed else p_better(referee, seen.votes)
     return 1.0 if seen.costs is None else seen.costs.p_cheaper()
 
 
@@ -217,7 +223,7 @@ class _Decision:
     accepted: bool
 
 
-def judge(
+def judge(  # noqa: PLR0913 - everything that was declared before confirm opened
     picks_in_order: Sequence[Pick],
     table: Table,
     baseline_id: str,
@@ -227,17 +233,26 @@ def judge(
     referee: Referee,
     base_disagreement: float | None,
     cap_usd: float | None = None,
+    vetoed: frozenset[str] = frozenset(),
 ) -> tuple[Verdict, ...]:
     """One verdict a pick, in the frozen order; `table` holds fresh draws on confirm tasks.
 
-    `eps` is the margin in accuracy, `alpha` one-sided; `cap_usd` the most one trial may cost.
+    `eps` is the margin in accuracy, `alpha` one-sided; `cap_usd` the most one trial may cost;
+    `vetoed` the picks that lose to the initial harness on probes, for which the referee may claim
+    nothing.
     Under 200 tasks the picks are tested in order at full alpha, and the first that is not accepted
     ends the testing; from 200 on Holm's correction. Nobody is accepted without both "not worse" and
     the declared claim; `reject` needs a loss beyond eps shown by a trusted referee.
     """
     base = table.get(baseline_id, {})
     gathered = [
-        gather(pick, table.get(pick.candidate_id, {}), base, cap_usd=cap_usd)
+        gather(
+            pick,
+            table.get(pick.candidate_id, {}),
+            base,
+            cap_usd=cap_usd,
+            vetoed=pick.candidate_id in vetoed,
+        )
         for pick in picks_in_order
     ]
     p_values = [
@@ -300,13 +315,28 @@ def _verdict(
         not_worse=bool(shown),
         smallest_margin=min(
             agreement_upper(votes.changed, votes.n, alpha=alpha),
-            smallest_margin(referee, votes, alpha=alpha),
+            1.0 if seen.vetoed else smallest_margin(referee, votes, alpha=alpha),
+        ),
+        vetoed=seen.vetoed,
+        n_worse=votes.worse,
+        n_better=votes.better,
+        loss_upper=_loss_upper(seen, referee, alpha=alpha),
+        tipping_hit_rate=(
+            tipping_hit_rate(referee, votes, eps=eps, alpha=alpha)
+            if kind == "accept" and shown[0] == "referee"
+            else None
         ),
         n_more_tasks=_n_more(seen, eps=eps, alpha=alpha) if kind == "inconclusive" else 0,
         reason="",
     )
     reason = _reason(verdict, referee, tested=decision.tested, eps=eps)
     return verdict.model_copy(update={"reason": reason})
+
+
+def _loss_upper(seen: Evidence, referee: Referee, *, alpha: float) -> float:
+    """The bound on the loss, by the route that bounds it lower."""
+    agreed = agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
+    return agreed if seen.vetoed else min(agreed, loss_upper(referee, seen.votes, alpha=alpha))
 
 
 def _kind(seen: Evidence, decision: _Decision, referee: Referee, *, eps: float) -> VerdictKind:
@@ -349,7 +379,11 @@ def _hurdles(verdict: Verdict, referee: Referee, *, tested: bool, eps: float) ->
     hurdles = []
     if not verdict.not_worse:
         hurdles.append(f"the margin is {100 * eps:g} points")
-        if not referee.trusted:
+        if verdict.vetoed:
+            hurdles.append(
+                "it loses to the initial harness on probes, so the referee claims nothing"
+            )
+        elif not referee.trusted:
             hurdles.append(f"the referee is not trusted ({referee.reason})")
     if verdict.claim == "cost" and not verdict.cheaper:
         hurdles.append("it is not shown to be cheaper, in the typical task and on the bill")

@@ -489,8 +489,17 @@ class Verdict(Record):
     smallest_margin: float
     """The smallest margin (in points of accuracy as a fraction) the data support."""
     n_more_tasks: int | None
-    """How many more confirm tasks would decide, at the observed share of changed answers."""
+    """How many more confirm tasks would decide if answers, verdicts and costs go on as seen."""
     reason: str
+    vetoed: bool = False
+    """It loses to the initial harness on probes: the referee may claim nothing for it."""
+    n_worse: int = 0
+    """Changed answers that the referee finds worse than the initial harness's."""
+    n_better: int = 0
+    loss_upper: float | None = None
+    """The bound U: at most so much accuracy (as a fraction) is lost, by the route that shows least."""
+    tipping_hit_rate: float | None = None
+    """An accepted verdict of the referee falls if its hit rate is under this; None on agreement."""
 
 
 # --- change ------------------------------------------------------------------------------------

@@ -43,7 +43,9 @@ def pick(key, claim="cost"):
     return Pick(candidate_id=key, claim=claim, why="knee")
 
 
-def verdicts(n, referee=NOBODY, claim="cost", base_disagreement=0.1, **candidates):
+def verdicts(
+    n, referee=NOBODY, claim="cost", base_disagreement=0.1, vetoed=frozenset(), **candidates
+):
     table = {"base": rows(n), **{key: rows(n, **value) for key, value in candidates.items()}}
     return judge(
         [pick(key, claim) for key in candidates],
@@ -52,6 +54,7 @@ def verdicts(n, referee=NOBODY, claim="cost", base_disagreement=0.1, **candidate
         eps=0.05,
         referee=referee,
         base_disagreement=base_disagreement,
+        vetoed=vetoed,
     )
 
 
@@ -84,6 +87,11 @@ def test_an_accepted_saving_carries_all_its_numbers():
         "not_worse": True,
         "smallest_margin": agreement_upper(1, 100),
         "n_more_tasks": 0,
+        "vetoed": False,
+        "n_worse": 0,
+        "n_better": 1,
+        "loss_upper": agreement_upper(1, 100),
+        "tipping_hit_rate": None,
         "reason": "1 of 100 answers changed, so accuracy cannot have moved by more than 4.7 points; "
         "not worse by more than 5 points, and it is cheaper",
     }
@@ -199,6 +207,20 @@ def test_a_trusted_referee_can_reject():
         "reject",
         "the referee sees a loss of more than 5 points",
     )
+
+
+def test_for_a_vetoed_pick_the_referee_claims_nothing_and_agreement_still_may():
+    many, few = {"cost": 0.5, "changed": 30, "merit": 1.0}, {"cost": 0.5, "changed": 2}
+    veto = frozenset({"v"})
+
+    (found,) = verdicts(500, TRUSTED, vetoed=veto, v=many)
+    (better,) = verdicts(500, TRUSTED, claim="success", vetoed=veto, v=many)
+    (agreed,) = verdicts(500, TRUSTED, vetoed=veto, v=few)
+
+    assert (found.kind, found.route, found.vetoed) == ("inconclusive", "none", True)
+    assert "loses to the initial harness on probes" in found.reason
+    assert better.kind == "inconclusive"
+    assert (agreed.kind, agreed.route) == ("accept", "agreement")
 
 
 def test_better_is_claimed_by_a_trusted_referee_only():
