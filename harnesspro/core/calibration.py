@@ -6,10 +6,23 @@ later ones, which had no say in that, measure hit rate and tilt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harnesspro.core.hashing import seed_from
+from harnesspro.core.records import Calibration, Estimate
+from harnesspro.core.referee import TRUSTED_HIT_RATE, TRUSTED_PAIRS, Votes, tango_z
+from harnesspro.core.stats import exact_share, lower_bound, upper_bound
+
+N_ADMITTING = 60
+"""Probes that admit channels and do nothing else."""
+VETO_PROBES, VETO_ALPHA = 100, 0.10
+"""A harness that loses to the initial one on so many probes has no referee claim."""
+ALPHA = 0.05
+"""One-sided, of every bound here."""
+
+Merits = Mapping[str, Mapping[str, float]]
+"""probe_id -> cluster -> the referee's merit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +76,192 @@ def pair_of(row: ProbeRow, *, seed: int) -> Pair | None:
         base_cluster=base.cluster,
         variant_is_right=variant.right,
     )
+
+
+def pairs_of(rows: Sequence[ProbeRow], *, seed: int) -> tuple[Pair, ...]:
+    """At most one pair a probe, in the order of the rows."""
+    found = (pair_of(row, seed=seed) for row in rows)
+    return tuple(pair for pair in found if pair is not None)
+
+
+# --- the referee against the truth -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How the referee did on pairs whose truth is known."""
+
+    n: int
+    right: int
+    ties: int
+    wrong_for_change: int
+    """It preferred the variant's wrong answer."""
+    wrong_against: int
+    """It preferred the initial harness's wrong answer."""
+
+    @property
+    def half_hits(self) -> int:
+        """Twice the hits, a tie being half of one."""
+        return 2 * self.right + self.ties
+
+
+def mark(pairs: Sequence[Pair], merits: Merits) -> Marks:
+    """Compare what the referee prefers with what is right."""
+    right = ties = for_change = against = 0
+    for pair in pairs:
+        of = merits[pair.probe_id]
+        lead = of[pair.cluster] - of[pair.base_cluster]
+        if lead == 0:
+            ties += 1
+        elif (lead > 0) == pair.variant_is_right:
+            right += 1
+        elif lead > 0:
+            for_change += 1
+        else:
+            against += 1
+    return Marks(
+        n=len(pairs),
+        right=right,
+        ties=ties,
+        wrong_for_change=for_change,
+        wrong_against=against,
+    )
+
+
+def hit_rate(marks: Marks) -> Estimate | None:
+    """Share of hits between exact one-sided 95 % bounds; half a hit too few is rounded down."""
+    if not marks.n:
+        return None
+    bounds = exact_share(marks.half_hits // 2, marks.n, alpha=2 * ALPHA)
+    return bounds.model_copy(update={"mean": marks.half_hits / (2 * marks.n)})
+
+
+def tilt(marks: Marks) -> Estimate | None:
+    """Errors for the change less errors against it, as a share of the pairs.
+
+    One-sided 95 % bounds by inverting Tango's score, which holds for few errors too.
+    """
+    if not marks.n:
+        return None
+    worse, better = marks.wrong_for_change, marks.wrong_against
+    return Estimate(
+        mean=(worse - better) / marks.n,
+        low=-_largest_surplus(marks.n, better, over=worse),
+        high=_largest_surplus(marks.n, worse, over=better),
+        n=marks.n,
+    )
+
+
+def _largest_surplus(n: int, errors: int, *, over: int) -> float:
+    """The largest surplus (in steps of 0.002) of errors over others that the counts do not exclude."""
+    from scipy.special import ndtr
+
+    votes = Votes(n=n, changed=n, worse=errors, better=over)
+    steps = (step / 500 for step in range(499, 0, -1))
+    kept = (d for d in steps if ndtr(tango_z(votes, margin=d)) > ALPHA)
+    return next(kept, 0.0)
+
+
+def loses_on_probes(rows: Sequence[ProbeRow], candidate_id: str) -> bool:
+    """Whether a harness does worse than the initial one on at least 100 probes (sign test, 0.10)."""
+    from scipy.special import bdtr
+
+    pairs = [(row.answers[0].right, _of(row, candidate_id)) for row in rows]
+    both = [(base, own) for base, own in pairs if own is not None]
+    won = sum(own and not base for base, own in both)
+    lost = sum(base and not own for base, own in both)
+    if len(both) < VETO_PROBES or not lost:
+        return False
+    return float(bdtr(won, won + lost, 0.5)) <= VETO_ALPHA
+
+
+def _of(row: ProbeRow, candidate_id: str) -> bool | None:
+    return next((a.right for a in row.answers if a.candidate_id == candidate_id), None)
+
+
+def calibration_of(
+    rows: Sequence[ProbeRow], merits: Merits, *, seed: int, reason: str
+) -> Calibration:
+    """What the probes behind the admitting ones say of the referee whose merits these are.
+
+    `rows` are all probes measured, in order; the veto and the accuracy on probes count them all,
+    since neither depends on what a channel says.
+    """
+    monitor = rows[N_ADMITTING:]
+    marks = mark(pairs_of(monitor, seed=seed), merits)
+    ids = sorted({answer.candidate_id for row in rows for answer in row.answers})
+    return Calibration(
+        n_probes=len(monitor),
+        n_discordant=sum(len({a.cluster for a in row.answers}) > 1 for row in monitor),
+        hit_rate=hit_rate(marks),
+        tilt=tilt(marks),
+        n_ties=marks.ties,
+        probe_accuracy={key: _probe_accuracy(rows, key) for key in ids},
+        vetoed=tuple(key for key in ids if loses_on_probes(rows, key)),
+        reason=reason,
+    )
+
+
+def _probe_accuracy(rows: Sequence[ProbeRow], candidate_id: str) -> Estimate:
+    right = [own for row in rows if (own := _of(row, candidate_id)) is not None]
+    return exact_share(sum(right), len(right))
+
+
+# --- how many probes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """Measure so many further probes."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """Measure no further, and why."""
+
+    reason: str
+
+
+def next_probes(
+    n_measured: int, *, n_most: int, n_pairs: int, marks: Marks | None, batch: int = 40
+) -> More | Enough:
+    """How many probes to measure next, given how many gave a pair so far.
+
+    `marks` are the referee's on the probes behind the admitting ones; None while it has not been
+    formed, or where no channel was admitted. Stops at 100 marked pairs, where trust has become
+    impossible, and where even the upper bound of the rate of pairs does not lead to 100. None of
+    this depends on the hits in a way that could make a bad referee trusted.
+    """
+    left = n_most - n_measured
+    if n_measured < N_ADMITTING:
+        return More(min(N_ADMITTING - n_measured, left)) if left > 0 else Enough(_too_few(n_most))
+    if marks is None:
+        return Enough("no channel tells right answers from wrong ones on probes")
+    if marks.n >= TRUSTED_PAIRS:
+        return Enough(f"{marks.n} pairs of differing answers")
+    if _hopeless(marks):
+        return Enough(
+            f"right on {marks.half_hits / 2:g} of {marks.n} pairs: it cannot reach "
+            f"{TRUSTED_HIT_RATE:.0%} any more"
+        )
+    if left <= 0:
+        return Enough(f"{n_most} probes gave {marks.n} pairs; {TRUSTED_PAIRS} are asked for")
+    rate = upper_bound(n_pairs, n_measured, alpha=ALPHA)
+    if marks.n + rate * left < TRUSTED_PAIRS:
+        return Enough(
+            f"only {n_pairs} of {n_measured} probes gave a pair of differing answers, so "
+            f"{n_most} will not give {TRUSTED_PAIRS}"
+        )
+    return More(min(batch, left))
+
+
+def _too_few(n_most: int) -> str:
+    return f"{n_most} probes are fewer than the {N_ADMITTING} that admit channels"
+
+
+def _hopeless(marks: Marks) -> bool:
+    """Whether not even a hit on every pair still to come would make it trusted."""
+    missed = marks.n - marks.half_hits // 2
+    return lower_bound(TRUSTED_PAIRS - missed, TRUSTED_PAIRS, alpha=ALPHA) < TRUSTED_HIT_RATE

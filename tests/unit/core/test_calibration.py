@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+
+from harnesspro.core.calibration import (
+    N_ADMITTING,
+    Enough,
+    Marks,
+    More,
+    Pair,
+    ProbeAnswer,
+    ProbeRow,
+    calibration_of,
+    hit_rate,
+    loses_on_probes,
+    mark,
+    next_probes,
+    pair_of,
+    tilt,
+)
+from harnesspro.core.referee import is_trusted
+
+
+def answer(candidate_id, cluster, right):
+    return ProbeAnswer(
+        candidate_id=candidate_id,
+        cluster=cluster,
+        right=right,
+        answered=True,
+        n_chars=4,
+        latency_s=1.0,
+        cost_usd=0.001,
+    )
+
+
+def row(name, *answers):
+    return ProbeRow(probe_id=name, answers=answers, scores={})
+
+
+def base_right(name):
+    return row(name, answer("base", "a", True), answer("v", "b", False))
+
+
+def variant_right(name):
+    return row(name, answer("base", "b", False), answer("v", "a", True))
+
+
+def same(name):
+    return row(name, answer("base", "a", True), answer("v", "a", True))
+
+
+def marks(n, right, ties=0, for_change=0):
+    wrong = n - right - ties
+    return Marks(
+        n=n,
+        right=right,
+        ties=ties,
+        wrong_for_change=for_change,
+        wrong_against=wrong - for_change,
+    )
+
+
+def test_a_probe_gives_a_pair_only_where_exactly_one_of_two_differing_answers_is_right():
+    both_wrong = row("p", answer("base", "b", False), answer("v", "c", False))
+
+    assert pair_of(same("p"), seed=0) is None
+    assert pair_of(both_wrong, seed=0) is None
+    assert pair_of(variant_right("p"), seed=0) == Pair("p", "a", "b", True)
+
+
+def test_of_several_differing_variants_the_seed_draws_one():
+    rows = [
+        row(f"p{i}", answer("base", "a", True), answer("v", "b", False), answer("w", "c", False))
+        for i in range(40)
+    ]
+
+    drawn = [pair_of(one, seed=1).cluster for one in rows]
+
+    assert 8 < drawn.count("b") < 32
+    assert drawn == [pair_of(one, seed=1).cluster for one in rows]
+
+
+def test_the_referee_is_marked_by_which_answer_it_prefers():
+    pairs = [
+        Pair("hit", "a", "b", True),
+        Pair("tie", "a", "b", True),
+        Pair("for", "b", "a", False),
+        Pair("against", "a", "b", True),
+    ]
+    merits = {
+        "hit": {"a": 0.9, "b": 0.1},
+        "tie": {"a": 0.5, "b": 0.5},
+        "for": {"a": 0.1, "b": 0.9},
+        "against": {"a": 0.1, "b": 0.9},
+    }
+
+    assert mark(pairs, merits) == Marks(n=4, right=1, ties=1, wrong_for_change=1, wrong_against=1)
+
+
+def test_83_of_100_is_trusted_and_82_is_not():
+    assert is_trusted(hit_rate(marks(100, 83)))
+    assert not is_trusted(hit_rate(marks(100, 82)))
+
+
+def test_a_tie_is_half_a_hit_and_half_a_hit_is_rounded_against_the_referee():
+    assert hit_rate(marks(100, 80, ties=6)).low == hit_rate(marks(100, 83)).low
+    assert hit_rate(marks(100, 80, ties=5)).low == hit_rate(marks(100, 82)).low
+    assert hit_rate(marks(100, 80, ties=5)).mean == 0.825
+    assert hit_rate(marks(0, 0)) is None
+
+
+def test_the_upper_tilt_holds_in_at_least_95_percent_of_worlds():
+    rng, true_tilt, n_worlds = np.random.default_rng(7), 0.12, 400
+    covered = 0
+    for _ in range(n_worlds):
+        right, for_change, against = rng.multinomial(100, [0.80, 0.16, 0.04])
+        found = tilt(
+            Marks(
+                n=100,
+                right=int(right),
+                ties=0,
+                wrong_for_change=int(for_change),
+                wrong_against=int(against),
+            )
+        )
+        covered += found.high >= true_tilt
+    assert covered / n_worlds >= 0.93
+
+
+def test_without_errors_the_tilt_is_small_but_not_nothing():
+    found = tilt(marks(100, 100))
+
+    assert found.mean == 0.0
+    assert 0.02 < found.high < 0.04
+    assert found.low == -found.high
+
+
+def test_a_harness_that_loses_on_a_hundred_probes_is_vetoed():
+    even = [same(f"s{i}") for i in range(90)]
+    lost = [base_right(f"l{i}") for i in range(8)]
+    won = [variant_right(f"w{i}") for i in range(2)]
+
+    assert loses_on_probes([*even, *lost, *won], "v")
+    assert not loses_on_probes([*even, *won, *won], "v")
+    assert not loses_on_probes([*even[:80], *lost, *won], "v")
+
+
+def test_calibration_leaves_out_the_probes_that_admitted_the_channels():
+    admitting = [base_right(f"a{i}") for i in range(N_ADMITTING)]
+    later = [variant_right(f"m{i}") for i in range(10)]
+    merits = {one.probe_id: {"a": 1.0, "b": 0.0} for one in [*admitting, *later]}
+
+    found = calibration_of([*admitting, *later], merits, seed=0, reason="so far")
+
+    assert (found.n_probes, found.n_discordant, found.n_ties) == (10, 10, 0)
+    assert found.hit_rate.n == 10
+    assert found.probe_accuracy["base"].mean == pytest.approx(60 / 70)
+    assert found.reason == "so far"
+
+
+def test_the_admitting_probes_come_first():
+    assert next_probes(0, n_most=300, n_pairs=0, marks=None) == More(N_ADMITTING)
+    assert next_probes(20, n_most=300, n_pairs=9, marks=None) == More(N_ADMITTING - 20)
+
+
+def test_without_a_channel_no_further_probe_is_paid_for():
+    assert next_probes(60, n_most=300, n_pairs=30, marks=None) == Enough(
+        "no channel tells right answers from wrong ones on probes"
+    )
+
+
+def test_it_goes_on_to_a_hundred_pairs():
+    assert next_probes(100, n_most=600, n_pairs=40, marks=marks(20, 18)) == More(40)
+    assert next_probes(590, n_most=600, n_pairs=110, marks=marks(99, 90)) == More(10)
+    assert next_probes(300, n_most=600, n_pairs=120, marks=marks(101, 90)) == Enough(
+        "101 pairs of differing answers"
+    )
+
+
+def test_it_stops_where_trust_is_out_of_reach():
+    assert next_probes(140, n_most=600, n_pairs=60, marks=marks(40, 22)).reason.startswith(
+        "right on 22 of 40 pairs"
+    )
+    assert next_probes(140, n_most=300, n_pairs=3, marks=marks(2, 2)).reason.startswith(
+        "only 3 of 140 probes gave a pair"
+    )
+    assert next_probes(600, n_most=600, n_pairs=105, marks=marks(95, 90)) == Enough(
+        "600 probes gave 95 pairs; 100 are asked for"
+    )
+
+
+@pytest.mark.parametrize(("true_rate", "least", "most"), [(0.7, 0.0, 0.01), (0.9, 0.95, 1.0)])
+def test_a_referee_of_070_is_hardly_ever_trusted_and_one_of_090_nearly_always(
+    true_rate, least, most
+):
+    rng = np.random.default_rng(11)
+    hits = rng.binomial(100, true_rate, size=3000)
+
+    share = np.mean([is_trusted(hit_rate(marks(100, int(k)))) for k in hits])
+
+    assert least <= share <= most
