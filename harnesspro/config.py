@@ -77,6 +77,8 @@ class RunHeader(BaseModel):
     split_key: str
     seal: dict[str, Any] | None = None
     """The public side's seal.json; None where the tasks never had gold."""
+    confirmed_before: dict[str, int] = {}
+    """Content key of a task -> earlier runs in the same place that wrote verdicts with it."""
 
     @property
     def models(self) -> tuple[str, ...]:

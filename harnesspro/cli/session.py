@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harnesspro.cli import documents
 from harnesspro.cli import prepare as preparing
+from harnesspro.cli.earlier import confirmed_before
 from harnesspro.cli.output import put_json, say
 from harnesspro.config import RunHeader, Verb, out_folder, validated
 from harnesspro.core.errors import ConfigError, HarnessProError
@@ -44,6 +45,7 @@ def new_run(
         isolation=prepared.isolation,
         split_key=prepared.task_set.split_key,
         seal=prepared.task_set.seal,
+        confirmed_before=confirmed_before(folder, prepared.tasks),
     )
     write_json(run_dir / "run.json", header.model_dump(mode="json", by_alias=True))
     return sit(header, run_dir, folder, as_json=as_json, quiet=quiet)

@@ -640,6 +640,10 @@ class Power(Record):
     min_detectable_gain: float | None
     agreement_bound_at_zero: float | None
     """Upper bound of changed answers if none is seen to change."""
+    n_reused: int = 0
+    """Confirm tasks on which earlier runs in the same place wrote verdicts."""
+    n_earlier_runs: int = 0
+    """How many such runs the most used of them has seen."""
 
 
 class RefereeReport(Record):

@@ -16,6 +16,7 @@ from harnesspro.core.ports import Opening
 from harnesspro.core.records import (
     Estimate,
     Levels,
+    Power,
     RefereeReport,
     RunDocument,
     StopReason,
@@ -191,7 +192,7 @@ def document_of(
         spend=spend,
         stop=stop,
         levels=levels(bench),
-        power=power_of(n_search=len(bench.search), n_confirm=len(bench.confirm)),
+        power=_power(bench),
         referee=RefereeReport(
             hash=bench.referee.referee_hash,
             discordant_hit_rate=bench.referee.discordant_hit_rate,
@@ -206,6 +207,14 @@ def document_of(
         elapsed_s=bench.elapsed_s(),
         words=words(chart, front, story),
     )
+
+
+def _power(bench: Bench) -> Power:
+    """What the tasks can show, and how fresh the confirm tasks are."""
+    times = bench.header.confirmed_before
+    used = [times[task.content_key] for task in bench.confirm if task.content_key in times]
+    power = power_of(n_search=len(bench.search), n_confirm=len(bench.confirm))
+    return power.model_copy(update={"n_reused": len(used), "n_earlier_runs": max(used, default=0)})
 
 
 def levels(bench: Bench) -> Levels:
