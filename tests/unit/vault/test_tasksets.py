@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
-from harnesspro.core.errors import IntegrityError, TasksError
+from harnesspro.core.errors import IntegrityError, SandboxUnavailable, TasksError
+from harnesspro.core.hashing import content_hash
+from harnesspro.formats import reasoning
 from harnesspro.formats.tasks import load_tasks
 from harnesspro.formats.tasksets import task_set
 from harnesspro.vault.grading import grade
 from harnesspro.vault.records import verified_records
 from harnesspro.vault.tasksets import (
+    CATALOGUE,
     TaskSource,
     bfcl_gold,
     bfcl_records,
     ensure_sealed,
     local_sets,
     pull_tasks,
+    reasoning_records,
 )
 from tests.unit.vault.sealing import record
 
@@ -75,7 +79,7 @@ class Wheel:
             licence="Apache-2.0",
             answer_kind="json",
             scheme="bfcl",
-            read=bfcl_records,
+            read=lambda archive, _: bfcl_records(archive),
         )
         return {"bfcl": source}
 
@@ -191,6 +195,102 @@ def test_a_failed_download_leaves_what_is_here(wheel):
 def test_an_unknown_name_says_what_there_is():
     with pytest.raises(TasksError, match="expected bfcl"):
         pull_tasks("gsm8k", say=print)
+
+
+# --- tasks that code makes -----------------------------------------------------------------------
+
+
+class Gym:
+    """Stands for the generators: a wheel with the wanted files, and what running them gives."""
+
+    def __init__(self, path: Path) -> None:
+        with zipfile.ZipFile(path, "w") as archive:
+            for member in reasoning.members():
+                archive.writestr(member, f"# {member}")
+        self.content = path.read_bytes()
+        self.asked: list[dict[str, Any]] = []
+        self.items = [
+            {"family": one["family"], "index": 3, "question": f"{place}?", "answer": f"{place}"}
+            for place, one in enumerate(reasoning.plan(n=1)["sets"])
+        ]
+
+    def download(self, requirement: str, place: Path) -> Path:
+        (place / "package.whl").write_bytes(self.content)
+        return place / "package.whl"
+
+    def run(self, files: Any, *, program: str, payload: str) -> bytes:
+        self.asked.append({"files": sorted(files), "program": program, **json.loads(payload)})
+        return json.dumps(self.items).encode()
+
+    def pull(self, *, records_sha256: str | None, run_code: Any = None) -> Path:
+        source = TaskSource(
+            name="gym",
+            about="puzzles",
+            requirement="gym==1",
+            sha256=hashlib.sha256(self.content).hexdigest(),
+            licence="Apache-2.0",
+            answer_kind="text",
+            scheme="exact",
+            read=lambda archive, run: reasoning_records(archive, run, n=1),
+            records_sha256=records_sha256,
+        )
+        lent = {} if run_code is None else {"run_code": run_code}
+        catalogue = {"gym": source}
+        return pull_tasks("gym", say=print, catalogue=catalogue, download=self.download, **lent)
+
+    @property
+    def sha256(self) -> str:
+        return content_hash(reasoning.records(self.items, n=1))
+
+
+@pytest.fixture
+def gym(tmp_path: Path) -> Gym:
+    return Gym(tmp_path / "gym.whl")
+
+
+def test_made_tasks_are_split_and_their_answers_go_to_the_vault(gym, home):
+    folder = gym.pull(records_sha256=gym.sha256, run_code=gym.run)
+    tasks = load_tasks(folder / "tasks.jsonl")
+    assert {task.family for task in tasks} == {item["family"] for item in gym.items}
+    requests = {task.input["request"] for task in tasks if isinstance(task.input, dict)}
+    assert requests == {item["question"] for item in gym.items}
+    seal = task_set(str(folder)).seal
+    assert seal is not None
+    assert (seal["n"], seal["n_gold"], seal["answer_kind"]) == (48, 48, "text")
+
+
+def test_only_the_files_that_are_wanted_and_the_program_are_run(gym):
+    gym.pull(records_sha256=None, run_code=gym.run)
+    (asked,) = gym.asked
+    assert asked["files"] == sorted([*reasoning.members(), "reasoning_items.py"])
+    assert (asked["program"], asked["n"], len(asked["sets"])) == ("reasoning_items.py", 1, 48)
+
+
+def test_other_tasks_than_the_recorded_ones_are_refused_and_nothing_kept(gym, home):
+    with pytest.raises(IntegrityError, match="makes other tasks than the recorded ones"):
+        gym.pull(records_sha256="0" * 64, run_code=gym.run)
+    assert sorted(path.name for path in home.iterdir()) == ["gym.whl"]
+
+
+def test_code_is_not_run_where_no_sandbox_is_lent(gym, home):
+    with pytest.raises(SandboxUnavailable, match="no sandbox was lent"):
+        gym.pull(records_sha256=None)
+    assert sorted(path.name for path in home.iterdir()) == ["gym.whl"]
+
+
+def test_what_code_writes_must_be_the_items_that_were_asked_for(gym):
+    with pytest.raises(IntegrityError, match="not JSON"):
+        gym.pull(records_sha256=None, run_code=lambda files, *, program, payload: b"{")
+    gym.items.pop()
+    with pytest.raises(IntegrityError, match="not the items that were asked for"):
+        gym.pull(records_sha256=None, run_code=gym.run)
+
+
+def test_the_catalogue_pins_what_code_makes_too():
+    assert {name: source.records_sha256 is None for name, source in CATALOGUE.items()} == {
+        "bfcl": True,
+        "reasoning-gym": False,
+    }
 
 
 # --- sets made here ------------------------------------------------------------------------------
