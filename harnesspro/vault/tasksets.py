@@ -41,6 +41,7 @@ Download = Callable[[str, Path], Path]
 """Requirement, folder -> the one wheel, put into the folder."""
 
 _MAX_MEMBER_BYTES = 50_000_000
+_MOST_NAMED = 6
 
 
 class RunCode(Protocol):
@@ -187,7 +188,9 @@ def _clear(folder: Path) -> None:
 
 
 def _counts(seal: Seal) -> str:
-    return f"{seal.n} tasks ({', '.join(seal.families)}), {seal.n_gold} with gold in the vault"
+    few = len(seal.families) <= _MOST_NAMED
+    families = ", ".join(seal.families) if few else f"{len(seal.families)} families"
+    return f"{seal.n} tasks ({families}), {seal.n_gold} with gold in the vault"
 
 
 # --- downloading ---------------------------------------------------------------------------------

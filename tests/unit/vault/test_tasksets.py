@@ -259,6 +259,11 @@ def test_made_tasks_are_split_and_their_answers_go_to_the_vault(gym, home):
     assert (seal["n"], seal["n_gold"], seal["answer_kind"]) == (48, 48, "text")
 
 
+def test_many_families_are_counted_and_not_named(gym, capsys):
+    gym.pull(records_sha256=None, run_code=gym.run)
+    assert capsys.readouterr().out.startswith("gym: 48 tasks (48 families), 48 with gold in the")
+
+
 def test_only_the_files_that_are_wanted_and_the_program_are_run(gym):
     gym.pull(records_sha256=None, run_code=gym.run)
     (asked,) = gym.asked
