@@ -43,8 +43,8 @@ def freeze(
     """The referee of the admitted checks. `panel` names independent models or harnesses.
 
     Weight of a family: max(0, logit(validity)) x discrimination, spread evenly over its checks.
-    `channels` are those measured on probes: a judge's or verifier's check takes its validity from
-    the channel that bears its name. Trusted iff the lower bound of the hit rate on at least 100
+    `channels` are those measured on probes: the check of a judge or verifier (writer `model`) takes
+    its validity from the channel of its name. Trusted iff the lower bound of the hit rate on at least 100
     discordant probe pairs is >= 0.75.
     """
     admitted = tuple(check for check in checks if check.admitted)
@@ -71,8 +71,10 @@ def freeze(
 
 
 def _weight(checks: Sequence[Check], measured: Mapping[str, Channel]) -> float:
-    channel = measured.get(checks[0].name)
-    return family_weight(checks) if channel is None else opinion_weight(channel)
+    first = checks[0]
+    if first.writer == "model":
+        return opinion_weight(measured[first.name])
+    return family_weight(checks)
 
 
 def opinion_weight(channel: Channel) -> float:
