@@ -6,16 +6,16 @@ here may be loosened without redoing its simulated error rates.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from harnesspro.core.costs import Costs, compare_costs
 from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, gain, knee, p_cheaper
 from harnesspro.core.margins import loss_upper, tipping_hit_rate
-from harnesspro.core.records import Estimate, Referee, Verdict, VerdictKind
+from harnesspro.core.records import Referee, Verdict, VerdictKind
 from harnesspro.core.referee import (
     Votes,
     p_better,
@@ -23,21 +23,12 @@ from harnesspro.core.referee import (
     p_loss_within,
     smallest_margin,
 )
-from harnesspro.core.stats import (
-    Floats,
-    MeanTest,
-    agreement_p,
-    agreement_upper,
-    log_ratio_test,
-    mean_test,
-    tasks_needed,
-)
+from harnesspro.core.stats import agreement_p, agreement_upper, tasks_needed
 from harnesspro.core.table import Row, Rows, Table, changed, shared_tasks
 
 MOST_PICKS = 3
 FIXED_ORDER_BELOW = 200
 """Under this many tasks the frozen order protects; from here on Holm does."""
-_LEAST_COST = 1e-9
 
 Claim = Literal["cost", "success"]
 Route = Literal["agreement", "referee"]
@@ -115,37 +106,6 @@ def _claim(joint: JointLaw, candidate_id: str) -> Claim | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
-    """Capped cost of a pick over the initial harness's, in three readings (all logarithms)."""
-
-    typical: MeanTest
-    """Mean of the log ratio: the typical task."""
-    bill: MeanTest
-    """Log of the ratio of means."""
-    guarded: MeanTest
-    """The same with one unseen dear task added; the test's side of the bill."""
-
-    def p_cheaper(self) -> float:
-        """Cheaper in the typical task and on the bill: both must be shown."""
-        return max(self.typical.p_below(0.0), self.guarded.p_below(0.0))
-
-    def ratio(self, alpha: float) -> Estimate:
-        """The ratio of means between its one-sided bounds."""
-        plain, guarded = self.bill.bounds(alpha), self.guarded.bounds(alpha)
-        return Estimate(
-            mean=math.exp(plain.mean),
-            low=math.exp(plain.low),
-            high=math.exp(max(plain.high, guarded.high)),
-            n=plain.n,
-        )
-
-    def tasks_needed(self, alpha: float) -> int | None:
-        """How many more tasks would show it cheaper at this alpha, if it goes on like this."""
-        more = [part.tasks_needed(alpha) for part in (self.typical, self.guarded)]
-        return None if None in more else max(number or 0 for number in more)
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything counted of one pick before anything is decided."""
 
@@ -169,32 +129,14 @@ def gather(
         worse=sum(value < 0 for value in gains),
         better=sum(value > 0 for value in gains),
     )
-    most = math.inf if cap_usd is None else cap_usd
-    costs = _costs(pairs, most) if pairs else None
+    costs = _costs(pairs, cap_usd) if pairs else None
     return Evidence(pick=pick, votes=votes, costs=costs, vetoed=vetoed)
 
 
-def _costs(pairs: Sequence[tuple[Row, Row]], most: float) -> Costs:
-    own = np.clip(np.array([row.cost_usd for row, _ in pairs]), _LEAST_COST, most)
-    base = np.clip(np.array([row0.cost_usd for _, row0 in pairs]), _LEAST_COST, most)
-    return Costs(
-        typical=mean_test(np.log(own / base)),
-        bill=log_ratio_test(own, base),
-        guarded=log_ratio_test(*with_unseen_spike(own, base)),
-    )
-
-
-def with_unseen_spike(own: Floats, base: Floats) -> tuple[Floats, Floats]:
-    """Both cost columns with one more task, as dear for the pick as the dearest seen of either.
-
-    Few tasks miss the tail of a skewed cost, and a mean without its tail looks cheap. Measured on
-    lognormal costs (sigma 1.5) against light-tailed ones of equal mean, t alone is fooled in 15 % of
-    the runs, at 64 tasks and at 300; with the spike in 9 and 7 %, and where a trial costs at most
-    ten means in 5 and 2 %. A resampled t was measured to be no better and to break where nearly all
-    ratios are equal.
-    """
-    spike = max(own.max() / own.mean(), base.max() / base.mean()) * own.mean()
-    return np.append(own, spike), np.append(base, base.mean())
+def _costs(pairs: Sequence[tuple[Row, Row]], cap_usd: float | None) -> Costs:
+    own = np.array([row.cost_usd for row, _ in pairs])
+    base = np.array([row0.cost_usd for _, row0 in pairs])
+    return compare_costs(own, base, cap_usd=cap_usd)
 
 
 def _p_not_worse(seen: Evidence, referee: Referee, *, eps: float) -> dict[Route, float]:
@@ -311,6 +253,7 @@ def _verdict(
         base_disagreement=base_disagreement,
         cost_ratio=costs.ratio(alpha) if costs else None,
         log_cost_ratio=costs.typical.bounds(alpha) if costs else None,
+        cheaper_up_to_usd=costs.holds_to_usd(alpha) if costs else None,
         cheaper=costs is not None and costs.p_cheaper() <= alpha,
         not_worse=bool(shown),
         smallest_margin=min(

@@ -498,6 +498,8 @@ class Verdict(Record):
     n_better: int = 0
     loss_upper: float | None = None
     """The bound U: at most so much accuracy (as a fraction) is lost, by the route that shows least."""
+    cheaper_up_to_usd: float | None = None
+    """The bill is shown to be lower as long as no trial costs more than this; 0 where it is not."""
     tipping_hit_rate: float | None = None
     """An accepted verdict of the referee falls if its hit rate is under this; None on agreement."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,6 @@ Floats = NDArray[np.float64]
 N_BOOT = 2000
 MOST_TASKS = 20_000
 """Above this, "more tasks" is no advice."""
-_MIN_FOR_TEST = 8
-"""Below this many tasks a test on a mean says nothing, however equal they look."""
 
 
 # --- counts ------------------------------------------------------------------------------------
@@ -159,61 +156,3 @@ def mean_interval(
         raise ValueError("no values, so no mean")
     draws = boot_counts(data.size, seed=seed, n_boot=n_boot) @ data / data.size
     return percentile_estimate(float(data.mean()), draws, n=data.size, alpha=alpha)
-
-
-@dataclass(frozen=True, slots=True)
-class MeanTest:
-    """An estimate over n tasks with its standard error, held against Student's t."""
-
-    value: float
-    se: float
-    n: int
-
-    def p_below(self, bound: float) -> float:
-        """One-sided p-value against "the truth is at or above `bound`"; 1 with under 8 tasks."""
-        from scipy.special import stdtr
-
-        if self.n < _MIN_FOR_TEST:
-            return 1.0
-        if self.se == 0:
-            return 0.0 if self.value < bound else 1.0
-        return float(stdtr(self.n - 1, (self.value - bound) / self.se))
-
-    def tasks_needed(self, alpha: float) -> int | None:
-        """How many more tasks would show it below 0, at this mean and spread; None where >= 0."""
-        from scipy.special import ndtri
-
-        if self.p_below(0.0) <= alpha:
-            return 0
-        if self.value >= 0:
-            return None
-        ratio = float(ndtri(1 - alpha)) * self.se / -self.value
-        total = max(_MIN_FOR_TEST, math.ceil(ratio**2 * self.n))
-        return max(1, total - self.n) if total <= MOST_TASKS else None
-
-    def bounds(self, alpha: float) -> Estimate:
-        """The value between its one-sided lower and upper 1 - alpha bounds."""
-        from scipy.special import stdtrit
-
-        half = -float(stdtrit(self.n - 1, alpha)) * self.se if self.n > 1 else 0.0
-        return Estimate(mean=self.value, low=self.value - half, high=self.value + half, n=self.n)
-
-
-def mean_test(values: Floats) -> MeanTest:
-    """The mean of one value a task."""
-    return MeanTest(value=float(values.mean()), se=_standard_error(values), n=values.size)
-
-
-def log_ratio_test(values: Floats, base: Floats) -> MeanTest:
-    """log(mean(values) / mean(base)) of paired, positive values; error by the delta method."""
-    return MeanTest(
-        value=math.log(values.mean() / base.mean()),
-        se=_standard_error(values / values.mean() - base / base.mean()),
-        n=values.size,
-    )
-
-
-def _standard_error(values: Floats) -> float:
-    """Of the mean; rounding noise around equal values is no spread."""
-    se = float(values.std()) / math.sqrt(max(values.size - 1, 1))
-    return se if se > 1e-12 * max(1.0, float(np.abs(values).max())) else 0.0
