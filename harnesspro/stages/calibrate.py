@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from harnesspro.core import referee as referees
 from harnesspro.core.answers import NO_ANSWER
 from harnesspro.core.calibration import Merits, ProbeAnswer, ProbeRow
-from harnesspro.core.channels import measure_channel
+from harnesspro.core.channels import kind_of, measure_channel
 from harnesspro.core.hashing import canonical_json, seed_from
-from harnesspro.core.records import ChannelKind, Check, Probe, Referee, Trial
+from harnesspro.core.records import Check, Probe, Referee, Trial
 from harnesspro.core.referee import Passed
 
 PassedBy = Mapping[tuple[str, str], Passed]
@@ -127,19 +127,6 @@ def opinion_check(channel: str) -> Check:
         admitted=True,
         reason="admitted as a channel",
     )
-
-
-def kind_of(channel: str) -> ChannelKind:
-    """`panel:sim/other` is a panel; `user` and `checks` are themselves."""
-    kind = channel.partition(":")[0]
-    kinds: dict[str, ChannelKind] = {
-        "user": "user",
-        "checks": "checks",
-        "panel": "panel",
-        "judge": "judge",
-        "verifier": "verifier",
-    }
-    return kinds[kind]
 
 
 def form(rows: Sequence[ProbeRow], opening: Referee, *, asked: Sequence[str], seed: int) -> Referee:
