@@ -11,17 +11,23 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harnesspro.checks import probes_for
-from harnesspro.core.records import AnswerSpec, KnobValue, Task
+from harnesspro.checks import checks_for, passes, probes_for
+from harnesspro.core.answers import NO_ANSWER, cluster, same
+from harnesspro.core.calibration import ProbeAnswer, ProbeRow, hit_rate, mark, pairs_of
+from harnesspro.core.channels import measure_channel
+from harnesspro.core.hashing import canonical_json
+from harnesspro.core.records import AnswerSpec, Check, KnobValue, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
 from harnesspro.providers.local import LocalProvider
 from harnesspro.providers.model_server import start_server
+from harnesspro.vault.grading import grade
 from tests.bench.toolcaller import (
     MODEL,
     ONE_CALL,
@@ -157,10 +163,138 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
+# --- judging what is on file -------------------------------------------------------------------
+
+Answers = Mapping[tuple[str, str], Any]
+"""(variant, item key) -> the answer; None where there was none."""
+
+
+def judge(options: argparse.Namespace) -> int:
+    """Every channel on real tasks against gold, and on probes against their construction."""
+    everything = list(items(options.n, options.n_probes, wheel=options.wheel))
+    kept = rows(options.to / "answers.jsonl")
+    answers = {(row["variant"], row["item"]): row["answer"] for row in kept}
+    costs = {(row["variant"], row["item"]): row for row in kept}
+    for kind in ("real", "probe"):
+        chosen = [item for item in everything if item.kind == kind]
+        for base, variant in PAIRS:
+            found = [
+                row
+                for item in chosen
+                if (row := probe_row(item, (base, variant), answers, costs)) is not None
+            ]
+            if found:
+                report(kind, base, variant, found)
+    return 0
+
+
+PAIRS = (
+    ("vote of three", "constrained"),
+    ("vote of three", "shortened"),
+    ("constrained", "shortened"),
+)
+
+
+def probe_row(
+    item: Item, variants: tuple[str, str], answers: Answers, costs: Mapping[Any, Any]
+) -> ProbeRow | None:
+    """The two variants' answers to one item; None where one is not on file."""
+    if any((name, item.key) not in answers for name in variants):
+        return None
+    given = {name: answers[name, item.key] for name in variants}
+    clusters = {name: _cluster(answer) for name, answer in given.items()}
+    found = tuple(
+        ProbeAnswer(
+            candidate_id=name,
+            cluster=clusters[name],
+            right=is_right(item, answer),
+            answered=answer is not None,
+            n_chars=len(canonical_json(answer)) if answer is not None else 0,
+            latency_s=costs[name, item.key]["seconds"],
+            cost_usd=1e-7
+            * (costs[name, item.key]["in_tokens"] + costs[name, item.key]["out_tokens"]),
+        )
+        for name, answer in given.items()
+    )
+    by_cluster = {clusters[name]: answer for name, answer in given.items() if answer is not None}
+    said = {
+        name: {**{key: score(answer) for key, answer in by_cluster.items()}, NO_ANSWER: 0.0}
+        for name, score in scorers(item, answers).items()
+    }
+    return ProbeRow(probe_id=item.key, answers=found, scores=said)
+
+
+def _cluster(answer: Any) -> str:
+    return cluster("json", "malformed" if answer is None else "answered", answer)
+
+
+def is_right(item: Item, answer: Any) -> bool:
+    """Against the gold of a real task, or the construction of a probe."""
+    if answer is None:
+        return False
+    if item.kind == "probe":
+        return same("json", answer, item.graded.gold)
+    return grade("bfcl", "json", answer, item.graded.gold) == "right"
+
+
+def scorers(item: Item, answers: Answers) -> dict[str, Callable[[Any], float]]:
+    """Channel -> what it finds of an answer to this item, without gold."""
+    task = item.graded.task
+    found: dict[str, Callable[[Any], float]] = {
+        f"check {check.name}": partial(_passes, check, task) for check in checks_for(SPEC)
+    }
+    for kind, back in (("reordered", lambda task, a: a), ("renamed", back_named)):
+        key = f"{kind}/{task.task_id}"
+        copies = [
+            _cluster(back(task, answers[name, key]))
+            for name in ("constrained", "shortened")
+            if (name, key) in answers
+        ]
+        if item.kind == "real" and len(copies) == 2:
+            found[f"stable when {kind}"] = partial(_share, copies)
+    return found
+
+
+def _passes(check: Check, task: Task, answer: Any) -> float:
+    return float(passes(check, task, SPEC, answer))
+
+
+def _share(copies: list[str], answer: Any) -> float:
+    """How many of the answers to the changed copy are this one."""
+    return copies.count(_cluster(answer)) / len(copies)
+
+
+def report(kind: str, base: str, variant: str, found: list[ProbeRow]) -> None:
+    """A table for one pair of variants: what each channel sees, and the referee of all checks."""
+    n = len(found)
+    right = [sum(row.answers[k].right for row in found) for k in (0, 1)]
+    pairs = pairs_of(found, seed=0)
+    differing = sum(row.answers[0].cluster != row.answers[1].cluster for row in found)
+    say(f"\n{kind}: {base} ({right[0]} of {n} right) against {variant} ({right[1]} of {n})")
+    say(f"  {differing} answers differ; on {len(pairs)} exactly one is right")
+    for name in sorted({name for row in found for name in row.scores}):
+        merits = {row.probe_id: row.scores[name] for row in found if name in row.scores}
+        marks = mark([pair for pair in pairs if pair.probe_id in merits], merits)
+        rate = hit_rate(marks)
+        measured = measure_channel(name, "checks", found, seed=0)
+        auc = f"{measured.auc.mean:.2f}" if measured.auc else "  – "
+        if rate is not None:
+            say(
+                f"  {name:24} hit rate {rate.mean:.2f} [{rate.low:.2f}, {rate.high:.2f}] "
+                f"of {rate.n}, ties {marks.ties}, for change wrongly {marks.wrong_for_change}, "
+                f"against {marks.wrong_against}, AUC where it speaks {auc}: {measured.reason}"
+            )
+
+
+def say(text: str) -> None:
+    """A line of the table."""
+    sys.stdout.write(text + "\n")
+
+
 def main() -> int:
     """Record or judge."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=["record"])
+    parser.add_argument("step", choices=["record", "judge"])
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--n", type=int, default=96)
     parser.add_argument("--n-probes", type=int, default=150)
@@ -172,7 +306,7 @@ def main() -> int:
     parser.add_argument("--wheel", type=Path, help="the bfcl-eval wheel (default: pip download)")
     options = parser.parse_args()
     options.kind = options.kind or ["real", "reordered", "renamed", "probe"]
-    return record(options)
+    return {"record": record, "judge": judge}[options.step](options)
 
 
 if __name__ == "__main__":
