@@ -1,4 +1,4 @@
-"""The run's facts as one document: points with intervals, named picks, and the report in words.
+"""The run's map: points with intervals, the front, and named picks.
 
 Headlines come from confirm data; a point measured on search tasks alone is stamped `observed`.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.front import (
     JointLaw,
     best,
@@ -18,18 +17,7 @@ from harnesspro.core.front import (
     p_cheaper,
     p_on_front,
 )
-from harnesspro.core.money import format_usd
-from harnesspro.core.records import (
-    Candidate,
-    Estimate,
-    Finding,
-    Picks,
-    Point,
-    Refusal,
-    Spend,
-    Stamp,
-    Verdict,
-)
+from harnesspro.core.records import Candidate, Estimate, Picks, Point, Stamp, Verdict
 
 SURELY_CHEAPER = 0.95
 
@@ -47,6 +35,8 @@ class Map:
     accuracy: Mapping[str, Estimate]
     isolation: str
     complexity: Mapping[str, int]
+    base_disagreement: float | None = None
+    """Share of search tasks on which the initial harness disagrees with itself; None = not measured."""
 
     @property
     def baseline_id(self) -> str:
@@ -110,10 +100,10 @@ def lineage(known: Mapping[str, Candidate], candidate_id: str) -> tuple[Candidat
 def whole_summary(known: Mapping[str, Candidate], candidate_id: str) -> str:
     """All that lies between the initial harness and this one, in plain words."""
     line = lineage(known, candidate_id)
-    return "; then ".join(_bare(one.summary) for one in line) or known[candidate_id].summary
+    return "; then ".join(bare(one.summary) for one in line) or known[candidate_id].summary
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """A sentence to stand inside another: without the full stop its writer may have given it."""
     return text.rstrip(". ")
 
@@ -148,11 +138,11 @@ def named_picks(chart: Map, front: Sequence[Point]) -> Picks:
     """Knee, cheapest safe, best; safe is accepted at confirm, or else the baseline."""
     ids = [one.candidate_id for one in front]
     return Picks(
-        knee=knee(chart.search, ids), cheapest_safe=_safe(chart), best=best(chart.search, ids)
+        knee=knee(chart.search, ids), cheapest_safe=safe_id(chart), best=best(chart.search, ids)
     )
 
 
-def _safe(chart: Map) -> str:
+def safe_id(chart: Map) -> str:
     """The cheapest accepted pick; without one the initial harness is the only safe choice."""
     accepted = [v.candidate_id for v in chart.verdicts if v.kind == "accept"]
     if not accepted:
@@ -181,157 +171,3 @@ def beats(chart: Map, candidate_id: str) -> bool:
         p_cheaper(joint, candidate_id) >= level
         and joint.place(candidate_id).score >= base.low - 1e-9
     )
-
-
-# --- words -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """What the words are made of, beside the map."""
-
-    findings: tuple[Finding, ...]
-    n_diagnosed_trials: int
-    diagnosed_usd: float
-    refusals: tuple[Refusal, ...]
-    dropped_ids: frozenset[str]
-    """Candidates that a race dropped; one the run never came to is not among them."""
-    spend: Spend
-    referee_reason: str
-    referee_trusted: bool
-
-
-def words(chart: Map, front: Sequence[Point], story: Story) -> tuple[str, ...]:
-    """The report in plain sentences, in reading order."""
-    lines = [_headline(chart, front)]
-    lines += [_verdict_words(chart, verdict) for verdict in chart.verdicts]
-    lines += _observed_words(chart, front)
-    lines += _finding_words(story)
-    lines += _vain_words(chart, story)
-    lines += _trust_words(story)
-    lines.append(_money_words(chart, story))
-    return tuple(lines)
-
-
-def _saving(chart: Map, candidate_id: str) -> float:
-    joint = chart.law_of(candidate_id)
-    base = joint.place(chart.baseline_id).cost_usd
-    return 1 - joint.place(candidate_id).cost_usd / base if base else 0.0
-
-
-def _headline(chart: Map, front: Sequence[Point]) -> str:
-    accepted = [v for v in chart.verdicts if v.kind == "accept"]
-    if accepted:
-        lead = max(accepted, key=lambda verdict: _saving(chart, verdict.candidate_id))
-        bound = f"no more than {100 * lead.changed_upper:.1f} points of accuracy can be lost"
-        if lead.route != "agreement":
-            bound = "judged not worse by the referee"
-        return (
-            f"Accepted: {_cheaper(_saving(chart, lead.candidate_id))}; "
-            f"{lead.n_changed} of {lead.n} answers changed, so {bound}."
-        )
-    better = [one for one in front if beats(chart, one.candidate_id)]
-    if better:
-        cheapest = min(better, key=lambda one: one.cost_usd_per_task.mean)
-        changed = cheapest.answers_changed
-        share = f" with {changed.mean:.0%} of answers changed" if changed else ""
-        return (
-            f"Nothing was accepted. Observed: {_cheaper(_saving(chart, cheapest.candidate_id))}"
-            f"{share}; whether those answers are as good needs your checks, an independent "
-            f"model, or more tasks."
-        )
-    return "No change beat the harness as it came."
-
-
-def _cheaper(saving: float) -> str:
-    return f"{100 * abs(saving):.0f} % {'cheaper' if saving >= 0 else 'dearer'}"
-
-
-def _verdict_words(chart: Map, verdict: Verdict) -> str:
-    summary = whole_summary(chart.known, verdict.candidate_id)
-    ratio = verdict.cost_ratio
-    cost = (
-        f"cost {ratio.mean:.2f} times the original's [{ratio.low:.2f}, {ratio.high:.2f}]"
-        if ratio
-        else "cost not compared"
-    )
-    noise = (
-        f" The original disagrees with itself on {verdict.base_disagreement:.0%}."
-        if verdict.base_disagreement is not None
-        else ""
-    )
-    return f"{verdict.kind.capitalize()}: {summary}: {cost}. {_bare(verdict.reason)}.{noise}"
-
-
-def _observed_words(chart: Map, front: Sequence[Point]) -> list[str]:
-    judged = {verdict.candidate_id for verdict in chart.verdicts}
-    n = chart.search.n_compared
-    return [
-        f"Observed, best of {n}: {one.summary}: {_cheaper(_saving(chart, one.candidate_id))}, "
-        f"{one.answers_changed.mean:.0%} of answers changed on {one.answers_changed.n} "
-        f"search tasks."
-        for one in front
-        if one.candidate_id not in judged
-        and one.candidate_id != chart.baseline_id
-        and one.answers_changed is not None
-    ]
-
-
-def _finding_words(story: Story) -> list[str]:
-    n = story.n_diagnosed_trials
-    if not n or not story.findings:
-        return ["The detectors found no waste and no loss they could price."]
-    lines = []
-    for finding in story.findings[:5]:
-        price = ""
-        if finding.wasted_nanos:
-            per_1000 = per_thousand_tasks(finding, n)
-            share = finding.wasted_usd / story.diagnosed_usd if story.diagnosed_usd else 0.0
-            price = f" ({format_usd(per_1000)} per 1,000 tasks, {share:.0%} of the spend)"
-        lost = f" It lost {finding.lost_success:.0%} of trials." if finding.lost_success else ""
-        lines.append(f"Found: {_bare(finding.pattern)}{price}. {_bare(finding.advice)}.{lost}")
-    return lines
-
-
-def _vain_words(chart: Map, story: Story) -> list[str]:
-    tried = [
-        candidate
-        for candidate in chart.known.values()
-        if candidate.candidate_id in story.dropped_ids
-    ]
-    lines = [f"Tried in vain: {_bare(candidate.summary)}." for candidate in tried[:5]]
-    if story.refusals:
-        first = story.refusals[0]
-        said = f"{_bare(first.patch.summary)}: {first.reason}"
-        if len(story.refusals) == 1:
-            lines.append(f"One patch was refused before it cost anything ({said}).")
-        else:
-            n = len(story.refusals)
-            lines.append(f"{n} patches were refused before they cost anything (the first: {said}).")
-    return lines
-
-
-def _trust_words(story: Story) -> list[str]:
-    if story.referee_trusted:
-        return [f"The referee is trusted: {story.referee_reason}."]
-    return [
-        f"The referee is not trusted ({story.referee_reason.rstrip('.')}), so this run claims "
-        f"cost and agreement only."
-    ]
-
-
-def _money_words(chart: Map, story: Story) -> str:
-    spend = story.spend
-    total = spend.improver_usd + spend.target_usd
-    line = (
-        f"Spent {format_usd(spend.target_usd)} on measuring and {format_usd(spend.improver_usd)} "
-        f"on thinking at list prices; {format_usd(spend.paid_usd)} will be billed."
-    )
-    safe = _safe(chart)
-    if safe == chart.baseline_id:
-        return line
-    joint = chart.law_of(safe)
-    saved = joint.place(chart.baseline_id).cost_usd - joint.place(safe).cost_usd
-    if saved <= 0:
-        return line
-    return f"{line} It has paid for itself after {total / saved:,.0f} tasks."

@@ -22,9 +22,10 @@ from harnesspro.core.records import (
     StopReason,
     Verdict,
 )
-from harnesspro.core.report import Map, Story, beats, front_points, named_picks, point, words
+from harnesspro.core.report import Map, beats, front_points, named_picks, point
 from harnesspro.core.stats import power_of
 from harnesspro.core.table import restrict
+from harnesspro.core.telling import Story, words
 from harnesspro.loop import finish, scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import complexity, dropped_ids, search_law
