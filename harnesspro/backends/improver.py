@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -13,7 +14,10 @@ from harnesspro.core.records import Harness, Task, Trial
 
 @dataclass(frozen=True, slots=True)
 class SandboxImprover:
-    """Implements `core.ports.Improver`: validated, repaired once with the message, else dropped."""
+    """Implements `core.ports.Improver`: validated, repaired once with the message, else dropped.
+
+    Thread-safe.
+    """
 
     backend: Backend
     trees: Trees
@@ -21,13 +25,16 @@ class SandboxImprover:
     agent_harness: Callable[[str], Harness]
     model: str
     events: EventSink
+    _placing: Lock = field(default_factory=Lock)
+    """Held while the agent's tree is kept: two first askers would write it at once."""
 
     def ask(
         self, agent: str, question: BaseModel, reply: type[ReplyT], *, key: str
     ) -> ReplyT | Dropped:
         """The agent's typed reply; see the port."""
         harness = self.agent_harness(agent)
-        self.trees.put(harness, message=f"agent {agent}")
+        with self._placing:
+            self.trees.put(harness, message=f"agent {agent}")
         asked = question.model_dump(mode="json")
         problem = ""
         for attempt in range(2):
