@@ -709,6 +709,8 @@ class RunDocument(Record):
     certificate: CertificateSummary
     sealed: SealedReport | None = None
     """None where no gold was opened."""
+    base_disagreement: float | None = None
+    """Share of search tasks on which two draws of the initial harness differ; None = not measured."""
     prices: tuple[Price, ...]
     seed: int
     n_rounds: int
