@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
-
-from harnesspro.core.costs import Costs, compare_costs
-from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, gain, knee, p_cheaper
-from harnesspro.core.margins import loss_upper, tipping_hit_rate
-from harnesspro.core.records import Referee, Verdict, VerdictKind
-from harnesspro.core.referee import (
-    Votes,
-    p_better,
-    p_loss_beyond,
-    p_loss_within,
-    smallest_margin,
+from harnesspro.core.evidence import (
+    Claim,
+    Evidence,
+    bound_on_loss,
+    gather,
+    margin_supported,
+    more_tasks,
+    p_accept,
+    p_not_worse,
 )
-from harnesspro.core.stats import agreement_p, agreement_upper, tasks_needed
-from harnesspro.core.table import Row, Rows, Table, changed, shared_tasks
+from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, knee, p_cheaper
+from harnesspro.core.margins import tipping_hit_rate
+from harnesspro.core.reasons import in_words
+from harnesspro.core.records import Referee, Verdict, VerdictKind
+from harnesspro.core.referee import p_loss_beyond
+from harnesspro.core.stats import agreement_upper
+from harnesspro.core.table import Table
 
 MOST_PICKS = 3
 FIXED_ORDER_BELOW = 200
 """Under this many tasks the frozen order protects; from here on Holm does."""
-
-Claim = Literal["cost", "success"]
-Route = Literal["agreement", "referee"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,57 +100,6 @@ def _claim(joint: JointLaw, candidate_id: str) -> Claim | None:
     return "success" if joint.trusted and float(better.mean()) >= SURE else None
 
 
-# --- what was measured -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything counted of one pick before anything is decided."""
-
-    pick: Pick
-    votes: Votes
-    costs: Costs | None
-    """None where no task is shared."""
-    vetoed: bool = False
-    """It loses to the initial harness on probes: the referee may claim nothing for it."""
-
-
-def gather(
-    pick: Pick, rows: Rows, base: Rows, *, cap_usd: float | None, vetoed: bool = False
-) -> Evidence:
-    """Count one pick against the initial harness, over the tasks both have."""
-    pairs = [(rows[task], base[task]) for task in shared_tasks(rows, base)]
-    gains = [gain(row, row0) for row, row0 in pairs]
-    votes = Votes(
-        n=len(pairs),
-        changed=changed(rows, base).changed,
-        worse=sum(value < 0 for value in gains),
-        better=sum(value > 0 for value in gains),
-    )
-    costs = _costs(pairs, cap_usd) if pairs else None
-    return Evidence(pick=pick, votes=votes, costs=costs, vetoed=vetoed)
-
-
-def _costs(pairs: Sequence[tuple[Row, Row]], cap_usd: float | None) -> Costs:
-    own = np.array([row.cost_usd for row, _ in pairs])
-    base = np.array([row0.cost_usd for _, row0 in pairs])
-    return compare_costs(own, base, cap_usd=cap_usd)
-
-
-def _p_not_worse(seen: Evidence, referee: Referee, *, eps: float) -> dict[Route, float]:
-    """P-value of each route against "it loses more than eps"; agreement first."""
-    return {
-        "agreement": agreement_p(seen.votes.changed, seen.votes.n, eps=eps),
-        "referee": 1.0 if seen.vetoed else p_loss_within(referee, seen.votes, eps=eps),
-    }
-
-
-def _p_claim(seen: Evidence, referee: Referee) -> float:
-    if seen.pick.claim == "success":
-        return 1.0 if seen.vetoed else p_better(referee, seen.votes)
-    return 1.0 if seen.costs is None else seen.costs.p_cheaper()
-
-
 # --- the verdicts ------------------------------------------------------------------------------
 
 
@@ -163,6 +110,16 @@ class _Decision:
     alpha: float
     tested: bool
     accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What was declared beforehand and holds for every pick."""
+
+    eps: float
+    referee: Referee
+    base_disagreement: float | None
+    cap_usd: float | None
 
 
 def judge(  # noqa: PLR0913 - everything that was declared before confirm opened
@@ -180,8 +137,8 @@ def judge(  # noqa: PLR0913 - everything that was declared before confirm opened
     """One verdict a pick, in the frozen order; `table` holds fresh draws on confirm tasks.
 
     `eps` is the margin in accuracy, `alpha` one-sided; `cap_usd` the most one trial may cost;
-    `vetoed` the picks that lose to the initial harness on probes, for which the referee may claim
-    nothing.
+    `vetoed` the picks for which the referee may claim nothing: on probes they lose to the initial
+    harness, or were not measured.
     Under 200 tasks the picks are tested in order at full alpha, and the first that is not accepted
     ends the testing; from 200 on Holm's correction. Nobody is accepted without both "not worse" and
     the declared claim; `reject` needs a loss beyond eps shown by a trusted referee.
@@ -189,23 +146,21 @@ def judge(  # noqa: PLR0913 - everything that was declared before confirm opened
     base = table.get(baseline_id, {})
     gathered = [
         gather(
-            pick,
+            pick.candidate_id,
             table.get(pick.candidate_id, {}),
             base,
+            claim=pick.claim,
             cap_usd=cap_usd,
             vetoed=pick.candidate_id in vetoed,
         )
         for pick in picks_in_order
     ]
-    p_values = [
-        max(min(_p_not_worse(seen, referee, eps=eps).values()), _p_claim(seen, referee))
-        for seen in gathered
-    ]
+    p_values = [p_accept(seen, referee, eps=eps) for seen in gathered]
     small = min((seen.votes.n for seen in gathered), default=0) < FIXED_ORDER_BELOW
     decisions = (_in_order if small else _holm)(p_values, alpha)
+    test = _Test(eps, referee, base_disagreement, cap_usd)
     return tuple(
-        _verdict(seen, decision, referee, eps=eps, base_disagreement=base_disagreement)
-        for seen, decision in zip(gathered, decisions, strict=True)
+        _verdict(seen, decision, test) for seen, decision in zip(gathered, decisions, strict=True)
     )
 
 
@@ -230,114 +185,50 @@ def _holm(p_values: Sequence[float], alpha: float) -> list[_Decision]:
     return [found[index] for index in range(m)]
 
 
-def _verdict(
-    seen: Evidence,
-    decision: _Decision,
-    referee: Referee,
-    *,
-    eps: float,
-    base_disagreement: float | None,
-) -> Verdict:
+def _verdict(seen: Evidence, decision: _Decision, test: _Test) -> Verdict:
     votes, costs, alpha = seen.votes, seen.costs, decision.alpha
-    routes = _p_not_worse(seen, referee, eps=eps)
-    shown = [route for route, p in routes.items() if p <= alpha]
-    kind = _kind(seen, decision, referee, eps=eps)
+    shown = [
+        route for route, p in p_not_worse(seen, test.referee, eps=test.eps).items() if p <= alpha
+    ]
+    kind = _kind(seen, decision, test)
+    by_referee = kind == "accept" and shown[0] == "referee"
     verdict = Verdict(
-        candidate_id=seen.pick.candidate_id,
+        candidate_id=seen.candidate_id,
         kind=kind,
-        claim=seen.pick.claim,
+        claim=seen.claim,
         route=shown[0] if shown else "none",
         n=votes.n,
         n_changed=votes.changed,
-        changed_upper=agreement_upper(votes.changed, votes.n),
-        base_disagreement=base_disagreement,
-        cost_ratio=costs.ratio(alpha) if costs else None,
-        log_cost_ratio=costs.typical.bounds(alpha) if costs else None,
-        cheaper_up_to_usd=costs.holds_to_usd(alpha) if costs else None,
-        cheaper=costs is not None and costs.p_cheaper() <= alpha,
-        not_worse=bool(shown),
-        smallest_margin=min(
-            agreement_upper(votes.changed, votes.n, alpha=alpha),
-            1.0 if seen.vetoed else smallest_margin(referee, votes, alpha=alpha),
-        ),
-        vetoed=seen.vetoed,
         n_worse=votes.worse,
         n_better=votes.better,
-        loss_upper=_loss_upper(seen, referee, alpha=alpha),
+        changed_upper=agreement_upper(votes.changed, votes.n),
+        base_disagreement=test.base_disagreement,
+        cost_ratio=costs.ratio(alpha) if costs else None,
+        log_cost_ratio=costs.typical.bounds(alpha) if costs else None,
+        cheaper=costs is not None and costs.p_cheaper() <= alpha,
+        cheaper_up_to_usd=costs.holds_to_usd(alpha) if costs else None,
+        not_worse=bool(shown),
+        vetoed=seen.vetoed,
+        smallest_margin=margin_supported(seen, test.referee, alpha=alpha),
+        loss_upper=bound_on_loss(seen, test.referee, alpha=alpha),
         tipping_hit_rate=(
-            tipping_hit_rate(referee, votes, eps=eps, alpha=alpha)
-            if kind == "accept" and shown[0] == "referee"
-            else None
+            tipping_hit_rate(test.referee, votes, eps=test.eps, alpha=alpha) if by_referee else None
         ),
-        n_more_tasks=_n_more(seen, eps=eps, alpha=alpha) if kind == "inconclusive" else 0,
+        n_more_tasks=(
+            more_tasks(seen, test.referee, eps=test.eps, alpha=alpha)
+            if kind == "inconclusive"
+            else 0
+        ),
         reason="",
     )
-    reason = _reason(verdict, referee, tested=decision.tested, eps=eps)
+    reason = in_words(
+        verdict, test.referee, tested=decision.tested, eps=test.eps, cap_usd=test.cap_usd
+    )
     return verdict.model_copy(update={"reason": reason})
 
 
-def _loss_upper(seen: Evidence, referee: Referee, *, alpha: float) -> float:
-    """The bound on the loss, by the route that bounds it lower."""
-    agreed = agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
-    return agreed if seen.vetoed else min(agreed, loss_upper(referee, seen.votes, alpha=alpha))
-
-
-def _kind(seen: Evidence, decision: _Decision, referee: Referee, *, eps: float) -> VerdictKind:
+def _kind(seen: Evidence, decision: _Decision, test: _Test) -> VerdictKind:
     if decision.accepted:
         return "accept"
-    lost = p_loss_beyond(referee, seen.votes, eps=eps) <= decision.alpha
+    lost = p_loss_beyond(test.referee, seen.votes, eps=test.eps) <= decision.alpha
     return "reject" if decision.tested and lost else "inconclusive"
-
-
-def _n_more(seen: Evidence, *, eps: float, alpha: float) -> int | None:
-    """How many more tasks would decide if answers and costs go on as seen; None where none would."""
-    votes = seen.votes
-    share = votes.changed / votes.n if votes.n else 0.0
-    more = [tasks_needed(votes.changed, votes.n, changed_share=share, eps=eps, alpha=alpha)]
-    if seen.pick.claim == "cost" and seen.costs is not None:
-        more.append(seen.costs.tasks_needed(alpha))
-    known = [number for number in more if number is not None]
-    return max(known) if len(known) == len(more) else None
-
-
-# --- in words ----------------------------------------------------------------------------------
-
-
-def _reason(verdict: Verdict, referee: Referee, *, tested: bool, eps: float) -> str:
-    """What was found, and what stands in the way where something does."""
-    found = (
-        f"{verdict.n_changed} of {verdict.n} answers changed, so accuracy cannot have moved by more "
-        f"than {100 * verdict.changed_upper:.1f} points"
-    )
-    if verdict.kind == "accept":
-        gain_ = "and it is cheaper" if verdict.claim == "cost" else "and it is better"
-        return f"{found}; not worse by more than {100 * eps:g} points, {gain_}"
-    if verdict.kind == "reject":
-        return f"{found}; the referee sees a loss of more than {100 * eps:g} points"
-    hurdles = _hurdles(verdict, referee, tested=tested, eps=eps)
-    return "; ".join([found, *hurdles, _advice(verdict)])
-
-
-def _hurdles(verdict: Verdict, referee: Referee, *, tested: bool, eps: float) -> list[str]:
-    hurdles = []
-    if not verdict.not_worse:
-        hurdles.append(f"the margin is {100 * eps:g} points")
-        if verdict.vetoed:
-            hurdles.append(
-                "it loses to the initial harness on probes, so the referee claims nothing"
-            )
-        elif not referee.trusted:
-            hurdles.append(f"the referee is not trusted ({referee.reason})")
-    if verdict.claim == "cost" and not verdict.cheaper:
-        hurdles.append("it is not shown to be cheaper, in the typical task and on the bill")
-    if not tested:
-        hurdles.append("an earlier pick was not accepted, which ends the testing")
-    return hurdles
-
-
-def _advice(verdict: Verdict) -> str:
-    if verdict.n_more_tasks is None:
-        return "at this rate no number of tasks decides without a trusted referee"
-    if verdict.n_more_tasks == 0:
-        return "the numbers would do in a test of its own"
-    return f"about {verdict.n_more_tasks} more tasks would decide"

@@ -14,7 +14,7 @@ import numpy as np
 
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Estimate
-from harnesspro.core.stats import MOST_TASKS, Floats
+from harnesspro.core.stats import MOST_TASKS, Floats, first_where
 
 REACH = 2.0
 """A saving counts when it holds though one more task costs so many times the dearest seen."""
@@ -59,14 +59,11 @@ class Guarded:
         """How many more tasks would show it below 0, at this mean and spread; None where none would."""
         if self.p_below_zero() <= alpha:
             return 0
-        n = self.values.size
-        if self.values.mean() >= 0 or self._planned_p(MOST_TASKS) > alpha:
+        if self.values.mean() >= 0:
             return None
-        low, high = n, MOST_TASKS
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._planned_p(middle) <= alpha else (middle, high)
-        return high - n
+        n = self.values.size
+        total = first_where(lambda n: self._planned_p(n) <= alpha, after=n, upto=MOST_TASKS)
+        return None if total is None else total - n
 
     def _planned_p(self, n: int) -> float:
         """The p-value n such tasks give: their weighted sum as normal, the unseen one exact."""

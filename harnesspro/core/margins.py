@@ -1,11 +1,22 @@
-"""How far a referee's verdicts carry: the bound on the loss, and how bad it would have to be to fall."""
+"""How far a referee's verdicts carry: the bound on the loss, how bad it would have to be to fall, and
+how many more tasks would settle what is open.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from harnesspro.core.records import Referee
-from harnesspro.core.referee import LEAST_TILT, Votes, p_loss_within, tango_z
+from harnesspro.core.referee import (
+    EASIER_PROBES,
+    LEAST_TILT,
+    Votes,
+    p_better,
+    p_loss_within,
+    tango_z,
+)
+from harnesspro.core.stats import MOST_TASKS, first_where
 
 _STEPS = 40
 """Halvings of an interval: more than the digits of a double."""
@@ -39,15 +50,72 @@ def p_within(votes: Votes, *, hit_rate: float, tilt: float, eps: float) -> float
     """P-value against "it loses more than eps" for a referee this often right on these tasks."""
     from scipy.special import ndtr
 
+    z = _z_within(votes, hit_rate=hit_rate, tilt=tilt, eps=eps)
+    return 1.0 if z is None else float(ndtr(z))
+
+
+def _z_within(votes: Votes, *, hit_rate: float, tilt: float, eps: float) -> float | None:
+    """Far below 0 where a loss of eps is excluded; None where such a referee must stay silent."""
     if not votes.n:
-        return 1.0
+        return None
     margin = eps * (2 * hit_rate - 1) - tilt * votes.changed / votes.n
-    return float(ndtr(tango_z(votes, margin=margin))) if 0 < margin < 1 else 1.0
+    return tango_z(votes, margin=margin) if 0 < margin < 1 else None
 
 
 def tilt_of(referee: Referee) -> float:
     """What is held against every change: never under the least, all the way where unmeasured."""
     return 1.0 if referee.tilt_upper is None else max(LEAST_TILT, referee.tilt_upper)
+
+
+# --- how many more tasks, if verdicts go on as seen ----------------------------------------------
+
+
+def more_to_exclude_loss(referee: Referee, votes: Votes, *, eps: float, alpha: float) -> int | None:
+    """How many more tasks would show "it loses at most eps"; None where no number would."""
+    if referee.discordant_hit_rate is None or not referee.trusted:
+        return None
+    hit_rate = referee.discordant_hit_rate.low - EASIER_PROBES
+    z = _z_within(votes, hit_rate=hit_rate, tilt=tilt_of(referee), eps=eps)
+    return None if z is None else _more(-z, votes.n, alpha=alpha)
+
+
+def more_to_show_loss(referee: Referee, votes: Votes, *, eps: float, alpha: float) -> int | None:
+    """How many more tasks would show "it loses more than eps"; None where no number would."""
+    if not (referee.trusted and votes.n):
+        return None
+    margin = eps + tilt_of(referee) * votes.changed / votes.n
+    return _more(tango_z(votes, margin=margin), votes.n, alpha=alpha) if margin < 1 else None
+
+
+def more_to_show_gain(referee: Referee, votes: Votes, *, alpha: float) -> int | None:
+    """How many more tasks would show "it is better"; None where no number would."""
+    if not votes.n or not referee.trusted:
+        return None
+
+    def passes(n: int) -> bool:
+        grown = Votes(
+            n=n,
+            changed=math.ceil(votes.changed * n / votes.n),
+            worse=math.ceil(votes.worse * n / votes.n),
+            better=votes.better * n // votes.n,
+        )
+        return p_better(referee, grown) <= alpha
+
+    if passes(votes.n):
+        return 0
+    total = first_where(passes, after=votes.n, upto=MOST_TASKS)
+    return None if total is None else total - votes.n
+
+
+def _more(z: float, n: int, *, alpha: float) -> int | None:
+    """A score grows with the root of the tasks, so this many more take it to its quantile."""
+    from scipy.special import ndtri
+
+    wanted = -float(ndtri(alpha))
+    if z >= wanted:
+        return 0
+    total = math.ceil(n * (wanted / z) ** 2) if z > 0 else math.inf
+    return None if total > MOST_TASKS else int(total) - n
 
 
 def _least(holds: Callable[[float], bool], *, low: float, high: float) -> float:

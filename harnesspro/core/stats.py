@@ -8,7 +8,7 @@ and two-sided where an interval is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,20 @@ def tasks_needed(
     if passes(0):
         return 0
     return next((more for more in range(1, MOST_TASKS) if passes(more)), None)
+
+
+def first_where(holds: Callable[[int], bool], *, after: int, upto: int) -> int | None:
+    """The first integer in (after, upto] for which a rising statement holds; None where none does.
+
+    Rising: once it holds, it goes on holding.
+    """
+    if upto <= after or not holds(upto):
+        return None
+    low, high = after, upto
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def min_detectable_gain(

@@ -1,11 +1,14 @@
 import math
+from dataclasses import replace
 
 import pytest
 
 from harnesspro.core.confirm import Pick, freeze_picks, judge
 from harnesspro.core.front import front_ids, law
+from harnesspro.core.margins import p_within
+from harnesspro.core.money import format_usd
 from harnesspro.core.records import Calibration, Check, Estimate, Referee
-from harnesspro.core.referee import freeze
+from harnesspro.core.referee import Votes, freeze
 from harnesspro.core.stats import agreement_upper
 from harnesspro.core.table import Row
 
@@ -92,8 +95,10 @@ def test_an_accepted_saving_carries_all_its_numbers():
         "loss_upper": agreement_upper(1, 100),
         "tipping_hit_rate": None,
         "reason": "1 of 100 answers changed, so accuracy cannot have moved by more than 4.7 points; "
-        "not worse by more than 5 points, and it is cheaper",
+        f"not worse by more than 5 points, and it is cheaper as long as no trial costs more than "
+        f"{format_usd(found.cheaper_up_to_usd)}",
     }
+    assert found.cheaper_up_to_usd > 2 * 1.3
     assert found.cost_ratio is not None
     assert found.log_cost_ratio is not None
     assert found.cost_ratio.mean == pytest.approx(0.5)
@@ -170,6 +175,64 @@ def test_from_200_tasks_on_order_does_not_matter_but_the_number_of_picks_does():
     assert [alone[0].kind, among[1].kind] == ["accept", "inconclusive"]
 
 
+def a_mixed_pick(n, worse, better, cost=0.5):
+    """So many tasks, of which the first answers are worse and the next are better."""
+    found = rows(n, cost=cost, changed=worse + better, merit=0.9)
+    for i in range(worse):
+        key = f"t{i:04d}"
+        found[key] = replace(found[key], merit=0.1)
+    return found
+
+
+def judged(n, claim="cost", **of_pick):
+    table = {"base": rows(n), "v": a_mixed_pick(n, **of_pick)}
+    (found,) = judge(
+        [pick("v", claim)], table, "base", eps=0.05, referee=TRUSTED, base_disagreement=None
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "n", "worse", "better", "kind"),
+    [
+        ("cost", 100, 4, 5, "accept"),
+        ("cost", 60, 7, 1, "reject"),
+        ("success", 100, 3, 6, "accept"),
+    ],
+)
+def test_as_many_more_tasks_as_are_said_do_decide(claim, n, worse, better, kind):
+    now = judged(n, claim, worse=worse, better=better)
+    times = math.ceil((n + now.n_more_tasks) / n)
+    then = judged(times * n, claim, worse=times * worse, better=times * better)
+
+    assert (now.kind, then.kind) == ("inconclusive", kind)
+    assert now.n_more_tasks > 0
+
+
+def test_what_a_referee_leaves_open_is_said_with_its_verdicts():
+    found = judged(100, worse=5, better=6)
+
+    assert "the referee does not exclude such a loss (5 answers worse, 6 better)" in found.reason
+    assert found.reason.endswith(f"about {found.n_more_tasks} more tasks would decide")
+
+
+def test_a_cap_on_trials_that_the_saving_reaches_needs_no_saying():
+    def said(cap):
+        table = {"base": rows(100), "v": rows(100, cost=0.2)}
+        return judge(
+            [pick("v")],
+            table,
+            "base",
+            eps=0.05,
+            referee=NOBODY,
+            base_disagreement=None,
+            cap_usd=cap,
+        )[0].reason.rpartition(", ")[2]
+
+    assert said(3.0) == "and it is cheaper"
+    assert said(1000.0).startswith("and it is cheaper as long as no trial costs more than $")
+
+
 def test_absent_rows_are_left_out_in_pairs():
     table = {"base": rows(90), "v": rows(90, cost=0.5, start=10)}
     (found,) = judge([pick("v")], table, "base", eps=0.05, referee=NOBODY, base_disagreement=None)
@@ -196,7 +259,25 @@ def test_a_trusted_referee_can_carry_what_agreement_cannot():
     (found,) = verdicts(500, TRUSTED, v={"cost": 0.5, "changed": 30, "merit": 1.0})
 
     assert (found.kind, found.route) == ("accept", "referee")
-    assert found.smallest_margin < found.changed_upper
+    assert (found.n_worse, found.n_better) == (0, 30)
+    assert found.loss_upper - 1e-6 <= found.smallest_margin < found.changed_upper
+    assert found.reason.startswith(
+        "30 of 500 answers changed; by the referee (0 answers worse, 30 better) at most "
+        f"{100 * found.loss_upper:.1f} points of accuracy are lost, as long as it is right on "
+        f"{found.tipping_hit_rate:.0%} of them; not worse by more than 5 points, and it is cheaper"
+    )
+
+
+def test_the_tipping_hit_rate_is_where_the_verdict_falls():
+    (found,) = verdicts(500, TRUSTED, v={"cost": 0.5, "changed": 30, "merit": 1.0})
+    votes = Votes(n=500, changed=30, worse=0, better=30)
+
+    def holds(hit_rate):
+        return p_within(votes, hit_rate=hit_rate, tilt=0.10, eps=0.05) <= 0.05
+
+    assert 0.5 < found.tipping_hit_rate < 0.9 - 0.10
+    assert holds(found.tipping_hit_rate + 1e-6)
+    assert not holds(found.tipping_hit_rate - 1e-6)
 
 
 def test_a_trusted_referee_can_reject():
@@ -204,7 +285,7 @@ def test_a_trusted_referee_can_reject():
 
     assert (found.kind, found.reason.partition("; ")[2]) == (
         "reject",
-        "the referee sees a loss of more than 5 points",
+        "the referee sees a loss of more than 5 points (90 answers worse, 0 better)",
     )
 
 
@@ -217,7 +298,7 @@ def test_for_a_vetoed_pick_the_referee_claims_nothing_and_agreement_still_may():
     (agreed,) = verdicts(500, TRUSTED, vetoed=veto, v=few)
 
     assert (found.kind, found.route, found.vetoed) == ("inconclusive", "none", True)
-    assert "loses to the initial harness on probes" in found.reason
+    assert "the referee claims nothing for it: on probes it loses" in found.reason
     assert better.kind == "inconclusive"
     assert (agreed.kind, agreed.route) == ("accept", "agreement")
 
