@@ -1,7 +1,8 @@
 """When two answers are the same answer. Rightness is not asked here.
 
 Every kind has one normaliser; answers with the same key form a cluster. The keys are an
-equivalence: tolerance comes from rounding, never from comparing pairs.
+equivalence: tolerance comes from rounding, never from comparing pairs. Where the behaviour of code
+is on record, it says more than its text.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
 from harnesspro.core.hashing import content_id
-from harnesspro.core.records import AnswerKind, Outcome
+from harnesspro.core.records import AnswerKind, Outcome, Trial
 
 NO_ANSWER = "none"
 """The cluster of every trial that gave no answer, whatever the reason."""
+
+Behaviours = Mapping[tuple[str, str], str]
+"""(task_id, key of the answer's text) -> key of what the answer does; absent where unknown."""
 
 _SIGNIFICANT = 9
 _LONGEST_NUMBER = 100
@@ -38,6 +42,16 @@ def cluster(kind: AnswerKind, outcome: Outcome, answer: JsonValue) -> str:
     if outcome != "answered":
         return NO_ANSWER
     return content_id("a", kind, _NORMALISERS[kind](answer))
+
+
+def cluster_of(trial: Trial, kind: AnswerKind, behaviours: Behaviours | None = None) -> str:
+    """The cluster of a trial's answer: by what it does where that is on record, else by its text.
+
+    Raises:
+        ValueError: the trial is void.
+    """
+    key = cluster(kind, trial.outcome, trial.answer)
+    return (behaviours or {}).get((trial.task_id, key), key)
 
 
 def same(kind: AnswerKind, a: JsonValue, b: JsonValue) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harnesspro.core.answers import NO_ANSWER, cluster
+from harnesspro.core.answers import NO_ANSWER, Behaviours, cluster_of
 from harnesspro.core.records import AnswerKind, Trial
 
 
@@ -52,7 +52,9 @@ class Answered:
     latency_s: float
 
 
-def answers_of(trials: Iterable[Trial], kind: AnswerKind) -> dict[str, dict[str, Answered]]:
+def answers_of(
+    trials: Iterable[Trial], kind: AnswerKind, *, behaviours: Behaviours | None = None
+) -> dict[str, dict[str, Answered]]:
     """candidate_id -> task_id -> its answer; voids dropped.
 
     Of several draws the first (by name) gives the answer, so that a task counts one pair; cost
@@ -66,7 +68,7 @@ def answers_of(trials: Iterable[Trial], kind: AnswerKind) -> dict[str, dict[str,
     for (candidate_id, task_id), draws in sorted(grouped.items()):
         first = min(draws, key=lambda trial: (trial.draw, trial.attempt))
         found.setdefault(candidate_id, {})[task_id] = Answered(
-            cluster=cluster(kind, first.outcome, first.answer),
+            cluster=cluster_of(first, kind, behaviours),
             cost_usd=sum(trial.cost_usd for trial in draws) / len(draws),
             latency_s=sum(trial.latency_s for trial in draws) / len(draws),
         )

@@ -1,29 +1,36 @@
-"""Run the owner's own checks on new answers, each in a fresh sandbox; facts go on record.
+"""Run the owner's checks and the generated programs on new answers in the sandbox, on record.
 
-A check is a command that exits 0 when the answer is fine. It starts in /work, where the answer
-lies as `answer.json`, `answer.txt` or `answer.py` by kind beside the task's files and `task.json`;
-the harness folder is at /harness.
+An owner's check is a command that exits 0 when the answer is fine. It starts in /work, where the
+answer lies as `answer.json`, `answer.txt` or `answer.py` by kind beside the task's files and
+`task.json`; the harness folder is at /harness. A program starts likewise; exit code 77 means that
+it has nothing to say of this task.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from harnesspro.core.answers import cluster
-from harnesspro.core.errors import HarnessProError
+from harnesspro.checks.code_suite import SAYS_NOTHING
+from harnesspro.core.answers import Behaviours, cluster_of
 from harnesspro.core.hashing import content_id
 from harnesspro.core.ports import Ledger, Sandbox, SandboxSpec
-from harnesspro.core.records import AnswerSpec, Check, Manifest, Task, Trial, UserCheck
+from harnesspro.core.records import Check, Manifest, Task, Trial, UserCheck
+from harnesspro.stages.programs import (
+    Start,
+    answer_name,
+    answer_text,
+    run_to_end,
+    side_by_side,
+)
 
-KIND = "user_check"
-_SUFFIXES = {"json": "json", "code": "py", "files": "json"}
+KIND, PROGRAM_KIND = "user_check", "program_check"
 
-Results = Mapping[tuple[str, str, str], bool]
-"""(check_id, task_id, cluster) -> passed."""
+Results = Mapping[tuple[str, str, str], float]
+"""(check_id, task_id, cluster) -> how far the answer passed; absent where the check is silent."""
 
 
 def user_checks(manifest: Manifest) -> tuple[Check, ...]:
@@ -47,13 +54,29 @@ def _check_id(check: UserCheck) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckBench:
-    """Where the owner's checks run."""
+    """Where answers are checked."""
 
     sandbox: Sandbox
     ledger: Ledger
     manifest: Manifest
     code_dir: str
     """The initial harness's files: a round cannot change what checks it."""
+    programs: tuple[Check, ...] = ()
+    """The checks written by `program`; those written otherwise are passed over."""
+    behaviours: Behaviours | None = None
+    n_at_once: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer that stands for its cluster."""
+
+    task: Task
+    cluster: str
+    value: JsonValue
+
+    def record(self, check_id: str) -> str:
+        return f"{check_id}/{self.task.task_id}/{self.cluster}"
 
 
 def check_answers(trials: Sequence[Trial], tasks: Mapping[str, Task], bench: CheckBench) -> None:
@@ -62,20 +85,42 @@ def check_answers(trials: Sequence[Trial], tasks: Mapping[str, Task], bench: Che
     Raises:
         HarnessProError: a check could not even be started; that says nothing of the answer.
     """
-    spec = bench.manifest.answer
+    answers = list(_distinct(trials, tasks, bench))
+    for said in side_by_side(
+        lambda answer: _owners_say(answer, bench), answers, n_at_once=bench.n_at_once
+    ):
+        for record, passed in said.items():
+            bench.ledger.put(KIND, record, {"passed": passed})
+    for shares in side_by_side(
+        lambda answer: _programs_say(answer, bench), answers, n_at_once=bench.n_at_once
+    ):
+        for record, share in shares.items():
+            bench.ledger.put(PROGRAM_KIND, record, {"share": share})
+
+
+def _distinct(
+    trials: Sequence[Trial], tasks: Mapping[str, Task], bench: CheckBench
+) -> Iterator[_Answer]:
     done: set[tuple[str, str]] = set()
     for trial in trials:
         if trial.outcome != "answered":
             continue
-        key = cluster(spec.kind, trial.outcome, trial.answer)
-        if (trial.task_id, key) in done:
-            continue
-        done.add((trial.task_id, key))
-        for check in bench.manifest.checks:
-            record = f"{_check_id(check)}/{trial.task_id}/{key}"
-            if bench.ledger.get(KIND, record) is None:
-                passed = _passes(check, tasks[trial.task_id], trial.answer, bench=bench)
-                bench.ledger.put(KIND, record, {"passed": passed})
+        key = cluster_of(trial, bench.manifest.answer.kind, bench.behaviours)
+        if (trial.task_id, key) not in done:
+            done.add((trial.task_id, key))
+            yield _Answer(tasks[trial.task_id], key, trial.answer)
+
+
+# --- the owner's commands ------------------------------------------------------------------------
+
+
+def _owners_say(answer: _Answer, bench: CheckBench) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for check in bench.manifest.checks:
+        record = answer.record(_check_id(check))
+        if bench.ledger.get(KIND, record) is None:
+            found[record] = _passes(check, answer.task, answer.value, bench=bench)
+    return found
 
 
 def _passes(check: UserCheck, task: Task, answer: JsonValue, *, bench: CheckBench) -> bool:
@@ -90,35 +135,61 @@ def _passes(check: UserCheck, task: Task, answer: JsonValue, *, bench: CheckBenc
         wall_s=limits.wall_s,
         output_bytes=limits.output_bytes,
     )
-    result = bench.sandbox.run(start)
-    if result.ended == "refused":
-        result = bench.sandbox.run(start)
-    if result.ended == "refused":
-        raise HarnessProError(
-            f"check {check.name}",
-            f"the sandbox did not start it ({result.stderr.strip()})",
-            fix="mend the cause and resume; nothing recorded is lost",
-        )
+    result = run_to_end(bench.sandbox, start, where=f"check {check.name}")
     return result.ended == "exited" and result.exit_code == 0
 
 
-def answer_name(spec: AnswerSpec) -> str:
-    """The file the answer lies in."""
-    return f"answer.{_SUFFIXES.get(spec.kind, 'txt')}"
+# --- generated programs --------------------------------------------------------------------------
 
 
-def answer_text(spec: AnswerSpec, answer: JsonValue) -> str:
-    """The answer as that file holds it."""
-    if isinstance(answer, str) and spec.kind != "json":
-        return answer
-    return json.dumps(answer, ensure_ascii=False)
+def _programs_say(answer: _Answer, bench: CheckBench) -> dict[str, float | None]:
+    """Record -> share; checks that are one program are decided in one start."""
+    groups: dict[str, list[Check]] = {}
+    for check in bench.programs:
+        known = bench.ledger.get(PROGRAM_KIND, answer.record(check.check_id)) is not None
+        if check.program is not None and not known:
+            groups.setdefault(check.program, []).append(check)
+    return {
+        answer.record(check.check_id): share
+        for program, checks in groups.items()
+        for check, share in zip(checks, _shares(program, checks, answer, bench), strict=True)
+    }
+
+
+def _shares(
+    program: str, checks: Sequence[Check], answer: _Answer, bench: CheckBench
+) -> list[float | None]:
+    """Of one check the exit code speaks where there is no report; several that gave none fail."""
+    start = Start(
+        program=program,
+        names=tuple(check.name for check in checks),
+        task=answer.task,
+        answer=answer.value,
+        spec=bench.manifest.answer,
+        code_dir=bench.code_dir,
+    )
+    where = f"check {', '.join(start.names)}"
+    result = run_to_end(bench.sandbox, start.sandbox_spec(), where=where)
+    report = start.report(result)
+    if report is not None:
+        return [_share(report.get(check.name, 0.0)) for check in checks]
+    if len(checks) == 1 and result.ended == "exited" and result.exit_code == SAYS_NOTHING:
+        return [None]
+    return [float(len(checks) == 1 and result.exit_code == 0)] * len(checks)
+
+
+def _share(said: object) -> float | None:
+    return None if said is None else float(isinstance(said, int | float) and said)
 
 
 def results_on_record(ledger: Ledger) -> Results:
-    """What the owner's checks have said so far."""
-    found: dict[tuple[str, str, str], bool] = {}
-    for record, value in ledger.all(KIND):
+    """What the owner's checks and the programs have said so far."""
+    said = [(record, float(value["passed"])) for record, value in ledger.all(KIND)]
+    shares = ((record, value["share"]) for record, value in ledger.all(PROGRAM_KIND))
+    said += [(record, share) for record, share in shares if share is not None]
+    found: dict[tuple[str, str, str], float] = {}
+    for record, share in said:
         check_id, _, rest = record.partition("/")
         task_id, _, key = rest.rpartition("/")  # a task's own id may hold slashes
-        found[check_id, task_id, key] = bool(value["passed"])
+        found[check_id, task_id, key] = share
     return found

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harnesspro.checks import passes
-from harnesspro.core.answers import cluster
-from harnesspro.core.records import AnswerSpec, Referee, Task, Trial
+from harnesspro.core.answers import Behaviours, cluster_of
+from harnesspro.core.records import AnswerSpec, Check, Referee, Task, Trial
 from harnesspro.core.referee import judge_answers
 from harnesspro.core.table import Changed, Row, answers_of, build_table, changed
+
+Results = Mapping[tuple[str, str, str], float]
+"""(check_id, task_id, cluster) -> how far it passed, in [0, 1]; absent where the check is silent."""
+Votes = Mapping[str, Mapping[str, float]]
+"""task_id -> cluster -> the panel's share of votes."""
 
 
 def table_of(
@@ -17,58 +22,68 @@ def table_of(
     *,
     spec: AnswerSpec,
     referee: Referee,
-    owner_results: Mapping[tuple[str, str, str], bool],
+    owner_results: Results,
+    votes: Votes | None = None,
+    behaviours: Behaviours | None = None,
 ) -> dict[str, dict[str, Row]]:
     """Candidate -> task -> row, under the frozen referee.
 
-    `owner_results` is what the owner's checks said: (check_id, task_id, cluster) -> passed.
+    `owner_results` is what every check said that is not decided here: the owner's, programs', and
+    models' opinions.
     """
-    answers = answers_of(trials, spec.kind)
-    passed = _passed(trials, tasks, spec=spec, referee=referee, owner_results=owner_results)
-    return build_table(answers, judge_answers(referee, answers, passed))
+    answers = answers_of(trials, spec.kind, behaviours=behaviours)
+    passed: dict[tuple[str, str], dict[str, float]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.trial_id):
+        if trial.outcome == "answered":
+            key = (trial.task_id, cluster_of(trial, spec.kind, behaviours))
+            if key not in passed:
+                task = tasks[trial.task_id]
+                shares = {
+                    check.check_id: _share(
+                        check, task, trial, spec=spec, said=owner_results, key=key
+                    )
+                    for check in referee.checks
+                    if check.admitted
+                }
+                passed[key] = {name: x for name, x in shares.items() if x is not None}
+    return build_table(answers, judge_answers(referee, answers, passed, votes=votes))
 
 
-def _passed(
-    trials: Sequence[Trial],
-    tasks: Mapping[str, Task],
+def _share(
+    check: Check,
+    task: Task,
+    trial: Trial,
     *,
     spec: AnswerSpec,
-    referee: Referee,
-    owner_results: Mapping[tuple[str, str, str], bool],
-) -> dict[tuple[str, str], dict[str, bool]]:
-    """(task, cluster) -> check -> passed, each distinct answer checked once."""
-    admitted = [check for check in referee.checks if check.admitted]
-    found: dict[tuple[str, str], dict[str, bool]] = {}
-    for trial in trials:
-        if trial.outcome != "answered":
-            continue
-        key = (trial.task_id, cluster(spec.kind, trial.outcome, trial.answer))
-        if key not in found:
-            task = tasks[trial.task_id]
-            found[key] = {
-                check.check_id: owner_results[check.check_id, *key]
-                if check.writer == "user"
-                else passes(check, task, spec, trial.answer)
-                for check in admitted
-            }
-    return found
+    said: Results,
+    key: tuple[str, str],
+) -> float | None:
+    if check.writer == "schema":
+        return float(passes(check, task, spec, trial.answer))
+    return said.get((check.check_id, *key))
 
 
-def own_disagreement(trials: Sequence[Trial], spec: AnswerSpec) -> Changed:
+def own_disagreement(
+    trials: Sequence[Trial], spec: AnswerSpec, *, behaviours: Behaviours | None = None
+) -> Changed:
     """How often a harness's first two draws of a task differ."""
     draws = sorted({trial.draw for trial in trials})[:2]
     if len(draws) < 2:
         return Changed(changed=0, n=0)
     first, second = (
-        table_without_merit([trial for trial in trials if trial.draw == draw], spec)
+        table_without_merit(
+            [trial for trial in trials if trial.draw == draw], spec, behaviours=behaviours
+        )
         for draw in draws
     )
     return changed(first, second)
 
 
-def table_without_merit(trials: Sequence[Trial], spec: AnswerSpec) -> dict[str, Row]:
+def table_without_merit(
+    trials: Sequence[Trial], spec: AnswerSpec, *, behaviours: Behaviours | None = None
+) -> dict[str, Row]:
     """One harness's rows for comparing answers only; every merit is 0."""
-    answers = answers_of(trials, spec.kind)
+    answers = answers_of(trials, spec.kind, behaviours=behaviours)
     merits = {
         task_id: {found.cluster: 0.0}
         for by_task in answers.values()

@@ -1,7 +1,9 @@
 import json
+from typing import Any
 
 import pytest
 
+from harnesspro.checks.code_suite import signed
 from harnesspro.core.answers import cluster
 from harnesspro.core.errors import HarnessProError
 from harnesspro.core.hashing import content_id
@@ -9,12 +11,11 @@ from harnesspro.core.ports import SandboxResult, SandboxSpec
 from harnesspro.core.records import AnswerSpec, Check, UserCheck
 from harnesspro.stages.check_answers import (
     CheckBench,
-    answer_name,
-    answer_text,
     check_answers,
     results_on_record,
     user_checks,
 )
+from harnesspro.stages.programs import Start, answer_name, answer_text
 from harnesspro.testing.doubles import MemoryLedger, ScriptedSandbox
 from tests.unit.stages.trials import HARNESS, NOT_EMPTY, a_task, a_trial
 
@@ -145,6 +146,91 @@ def test_every_check_has_its_own_word():
 
 def test_a_task_id_may_hold_slashes():
     assert checked([result()], a_trial("a/b")) == {(CHECK_ID, "a/b", key(1)): True}
+
+
+# --- generated programs --------------------------------------------------------------------------
+
+
+def program(name, text="import sys"):
+    return Check(check_id=f"c-{name}", family="property", name=name, writer="program", program=text)
+
+
+def reporting(found, *, key=None):
+    """A sandbox in which the program reports this, signed with the start's key unless told so."""
+
+    def run(spec: SandboxSpec) -> SandboxResult:
+        body = json.dumps(found)
+        mark = signed(key or json.loads(spec.payload)["key"], body)
+        data = json.dumps({"body": body, "mark": mark}).encode()
+        return SandboxResult("exited", 0, data, "", 0.1)
+
+    return run
+
+
+def said(script, *programs, trials=None, ledger=None, **changes: Any):
+    """What these programs said, and how often anything was started."""
+    under_test = CheckBench(
+        sandbox=ScriptedSandbox(script),
+        ledger=ledger or MemoryLedger(),
+        manifest=HARNESS.manifest,
+        code_dir="/staged/h",
+        programs=programs,
+        **changes,
+    )
+    check_answers(trials or (a_trial(),), TASKS, under_test)
+    assert isinstance(under_test.sandbox, ScriptedSandbox)
+    found = {name: share for (name, _, _), share in results_on_record(under_test.ledger).items()}
+    return found, len(under_test.sandbox.specs)
+
+
+@pytest.mark.parametrize(("exit_code", "found"), [(0, {"c-a": 1.0}), (1, {"c-a": 0.0}), (77, {})])
+def test_the_exit_code_of_a_program_that_reports_nothing_speaks(exit_code, found):
+    assert said([result(exit_code=exit_code)], program("a")) == (found, 1)
+
+
+def test_checks_that_are_one_program_are_decided_in_one_start_and_may_be_silent():
+    script = reporting({"a": 0.25, "b": None, "c": 1.0})
+    assert said(script, program("a"), program("b"), program("c")) == ({"c-a": 0.25, "c-c": 1.0}, 1)
+
+
+def test_checks_of_different_programs_are_started_one_by_one():
+    two = [result(), result(exit_code=1)]
+    assert said(two, program("a"), program("b", "other")) == ({"c-a": 1.0, "c-b": 0.0}, 2)
+
+
+def test_a_report_that_another_wrote_is_none_and_the_answer_fails_what_it_would_have_said():
+    forged = reporting({"a": 1.0, "b": 1.0}, key="guessed")
+    assert said(forged, program("a"), program("b")) == ({"c-a": 0.0, "c-b": 0.0}, 1)
+
+
+def test_what_a_program_said_is_on_record_even_where_it_said_nothing():
+    ledger = MemoryLedger()
+    said([result(exit_code=77)], program("a"), ledger=ledger)
+    assert said([], program("a"), ledger=ledger) == ({}, 0)
+
+
+def test_answers_that_behave_alike_are_checked_once():
+    trials = (a_trial(answer=1), a_trial(answer=2, harness_id="v"))
+    alike = {("t1", key(1)): "b-same", ("t1", key(2)): "b-same"}
+    assert said([result()], program("a"), trials=trials, behaviours=alike) == ({"c-a": 1.0}, 1)
+
+
+def test_several_answers_are_checked_side_by_side_with_the_same_outcome():
+    trials = tuple(a_trial(answer=n, harness_id=f"h{n}") for n in range(6))
+    assert said(reporting({"a": 0.5}), program("a"), trials=trials, n_at_once=3)[1] == 6
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"{", b"[]", b'{"body": "{}"}', b'{"body": 1, "mark": 2}']
+)
+def test_a_damaged_report_is_no_report(damaged):
+    start = Start("p", ("a",), TASKS["t1"], 1, HARNESS.manifest.answer, "/staged/h")
+    assert start.report(SandboxResult("exited", 0, damaged, "", 0.1)) is None
+
+
+def test_no_two_starts_share_a_key():
+    starts = [Start("p", ("a",), TASKS["t1"], 1, HARNESS.manifest.answer, "/h") for _ in range(3)]
+    assert len({start.key for start in starts}) == 3
 
 
 @pytest.mark.parametrize(

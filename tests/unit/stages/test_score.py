@@ -98,6 +98,50 @@ def test_the_owners_checks_are_read_from_the_record_by_task_and_answer():
     assert found == {"h": share(0, of=(0, 1)), "v": share(1, of=(0, 1))}
 
 
+def opinion(name):
+    return Check(check_id=f"c-{name}", family=name, name=name, writer="program", admitted=True)
+
+
+def test_fractions_count_as_fractions_and_a_check_that_is_silent_counts_nowhere():
+    results = {
+        ("c-half", "t1", key("red")): 0.5,
+        ("c-half", "t1", key("blue")): 1.0,
+        ("c-mute", "t2", key("red")): 1.0,
+    }
+    found = merits(
+        a_trial(answer="red"),
+        a_trial(answer="blue", harness_id="v"),
+        referee=freeze((opinion("half"), opinion("mute"))),
+        owner_results=results,
+    )
+    assert found == {"h": share(0.5, of=(0.5, 1)), "v": share(1, of=(0.5, 1))}
+
+
+def test_the_panels_votes_move_merit_towards_its_answer():
+    rows = table_of(
+        [a_trial(answer="red"), a_trial(answer="blue", harness_id="v")],
+        TASKS,
+        spec=CHOICE,
+        referee=SILENT,
+        owner_results={},
+        votes={"t1": {key("blue"): 1.0}},
+    )
+    assert rows["v"]["t1"].merit > 10 * rows["h"]["t1"].merit
+
+
+def test_answers_that_behave_alike_are_one_cluster_with_one_merit():
+    alike = {("t1", key("red")): "b-1", ("t1", key("blue")): "b-1"}
+    rows = table_of(
+        [a_trial(answer="red"), a_trial(answer="blue", harness_id="v")],
+        TASKS,
+        spec=CHOICE,
+        referee=SILENT,
+        owner_results={},
+        behaviours=alike,
+    )
+    assert rows["h"]["t1"].cluster == rows["v"]["t1"].cluster == "b-1"
+
+
 # --- how much a harness disagrees with itself --------------------------------------------------
 
 
@@ -114,6 +158,12 @@ def draws(*answers):
 def test_disagreement_is_counted_over_the_tasks_drawn_twice():
     two = draws(["a", "b", "c", "d"], ["a", "x", "C", None])
     assert own_disagreement(two, CHOICE) == Changed(changed=1, n=3)
+
+
+def test_draws_that_behave_alike_agree():
+    two = draws(["a"], ["b"])
+    alike = {("t0", key("a")): "b-1", ("t0", key("b")): "b-1"}
+    assert own_disagreement(two, CHOICE, behaviours=alike) == Changed(changed=0, n=1)
 
 
 def test_a_third_draw_does_not_count():

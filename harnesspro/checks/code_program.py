@@ -1,0 +1,50 @@
+"""The program that judges code in the sandbox, as one self-contained text.
+
+It holds the sources of the modules it is made of and needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+_PACKAGE = "harnesspro.checks"
+_CHILD = ("code_values", "code_child")
+_PARENT = (
+    *_CHILD,
+    *("code_task", "code_examples", "code_types", "code_inputs", "code_relations"),
+    *("code_caller", "code_suite"),
+)
+
+_LOADER = '''\
+"""Judges answer.py by task.json, both beside it: `python - CHECK...`; exit code 0 passes, 77 says
+nothing of this task. The answer runs in processes of its own and decides nothing here."""
+
+import sys
+from types import ModuleType
+
+
+def load(modules):
+    for name, text in modules.items():
+        sys.modules[name] = ModuleType(name)
+        exec(compile(text, name, "exec"), sys.modules[name].__dict__)
+
+'''
+
+
+@cache
+def check_program() -> str:
+    """The text of the program; its arguments are names of checks, or `behaviour`."""
+    child = _bundle(_CHILD, start="sys.exit(sys.modules['harnesspro.checks.code_child'].main())")
+    start = f"sys.modules['{_PACKAGE}.code_suite'].start({child!r})"
+    return _bundle(_PARENT, start=start)
+
+
+def _bundle(names: Sequence[str], *, start: str) -> str:
+    texts = {f"{_PACKAGE}.{name}": _source(name) for name in names}
+    return f"{_LOADER}\nload({texts!r})\n{start}\n"
+
+
+def _source(name: str) -> str:
+    return resources.files(_PACKAGE).joinpath(f"{name}.py").read_text(encoding="utf-8")
