@@ -11,7 +11,8 @@ def provider_for(model: str, *, server_urls: Mapping[str, str]) -> ModelProvider
     """The provider of `model`; nothing is started and nothing is asked.
 
     `sim/NAME` is simulated; `local/NAME` is served on this machine, at the address `server_urls`
-    gives under that same name; any other name is LiteLLM's (`openai/gpt-4o-mini`).
+    gives under that same name; `verifier/URL` judges answers at that address; any other name is
+    LiteLLM's (`openai/gpt-4o-mini`).
     """
     family = model.partition("/")[0]
     if family == "sim":
@@ -22,6 +23,10 @@ def provider_for(model: str, *, server_urls: Mapping[str, str]) -> ModelProvider
         from harnesspro.providers.local import LocalProvider
 
         return LocalProvider(server_urls)
+    if family == "verifier":
+        from harnesspro.providers.verifier import VerifierProvider
+
+        return VerifierProvider()
     from harnesspro.providers.litellm_provider import LiteLLMProvider
 
     return LiteLLMProvider()
