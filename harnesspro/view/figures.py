@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+from harnesspro.core import phrases
 from harnesspro.core.records import Estimate
+
+counted, percent, points = phrases.counted, phrases.percent, phrases.points
+
 
 NOTHING = "-"
 
@@ -44,25 +48,11 @@ def score_interval(estimate: Estimate) -> str:
     return f"[{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
-def percent(share: float) -> str:
-    """`67 %`; one decimal below ten, `< 0.1 %` below a tenth."""
-    value = 100 * share
-    if 0 < abs(value) < 0.1:
-        return "< 0.1 %"
-    return f"{value:.0f} %" if abs(value) >= 10 or value == 0 else f"{value:.1f} %"
-
-
 def change(estimate: Estimate | None) -> str:
     """A change in cost with its sign: `-67 %`, `+15 %`."""
     if estimate is None:
         return NOTHING
     return f"{100 * estimate.mean:+.0f} %"
-
-
-def points(share: float) -> str:
-    """A share as points of accuracy: `6.4 points`."""
-    value = f"{100 * share:.1f}".removesuffix(".0")
-    return f"{value} point" if value == "1" else f"{value} points"
 
 
 def count_changed(estimate: Estimate | None) -> str:
@@ -103,11 +93,20 @@ def clock(value: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
-def counted(n: int, noun: str) -> str:
-    """`1 task`, `1,200 tasks`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def percent_interval(estimate: Estimate) -> str:
     """`[58, 81] %`."""
     return f"[{100 * estimate.low:.0f}, {100 * estimate.high:.0f}] %"
+
+
+def share_interval(estimate: Estimate | None) -> str:
+    """`0.71 [0.60, 0.80]`: a rate in [0, 1] with its bounds."""
+    if estimate is None:
+        return NOTHING
+    return f"{estimate.mean:.2f} {score_interval(estimate)}"
+
+
+def signed_interval(estimate: Estimate | None) -> str:
+    """`+0.12 [+0.03, +0.20]`: a difference of rates with its bounds."""
+    if estimate is None:
+        return NOTHING
+    return f"{estimate.mean:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"

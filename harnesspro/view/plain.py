@@ -88,6 +88,9 @@ def print_plan(document: Document, console: Console) -> None:
         )
     )
     console.print(f"Trials: {trials['low']} to {trials['high']}")
+    if document["channels"]:
+        heard = ", ".join(document["channels"])
+        console.print(Text(safe_text(f"Asked where answers differ: {heard}")))
     measured = document["measured"]
     if measured is None:
         console.print(

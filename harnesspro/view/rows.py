@@ -50,6 +50,8 @@ class Row:
     confirmed_change: bool
     """Whether `change` is the paired ratio of the confirm tasks, with its interval."""
     latency_s: Estimate
+    p_on_front: float | None
+    """Probability that no other candidate dominates it."""
     accuracy: Estimate | None
     n_right: int | None
     isolation: str
@@ -99,6 +101,7 @@ def _row(doc: RunDocument, point: Point, letter: str, short: dict[str, str]) -> 
         change=change,
         confirmed_change=confirmed,
         latency_s=point.latency_s,
+        p_on_front=point.p_on_front,
         accuracy=accuracy,
         n_right=round(accuracy.mean * accuracy.n) if accuracy else None,
         isolation=point.isolation,
@@ -179,6 +182,7 @@ _HEADER = (
     "verdict",
     "stamp",
     "isolation",
+    "p_on_front",
     *(
         f"{name}_{part}"
         for name in (
@@ -206,6 +210,7 @@ def _cells(row: Row) -> list[str | float | int]:
         row.isolation,
     )
     cells: list[str | float | int] = [csv_cell(text) for text in texts]
+    cells.append("" if row.p_on_front is None else row.p_on_front)
     for estimate in (
         row.score,
         row.answers_changed,

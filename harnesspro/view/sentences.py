@@ -11,6 +11,14 @@ from typing import Literal
 
 from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.money import NANOS_PER_USD
+from harnesspro.core.phrases import (
+    cost_words,
+    own_noise,
+    preferred_words,
+    reuse_words,
+    route_words,
+    tipping_words,
+)
 from harnesspro.core.records import RunDocument, Verdict
 from harnesspro.view import figures
 from harnesspro.view.rows import Row, rows
@@ -91,7 +99,7 @@ def headline(doc: RunDocument) -> Headline:
         return _nothing(doc)
     verdict = next((v for v in doc.verdicts if v.candidate_id == row.candidate_id), None)
     if row.verdict == "accept":
-        return Headline(_claim(doc, row, sure=True), _accepted(row, verdict), "accepted")
+        return Headline(_claim(doc, row, sure=True), _accepted(doc, row, verdict), "accepted")
     return Headline(_claim(doc, row, sure=False), _open(doc, row, verdict), "open")
 
 
@@ -112,44 +120,65 @@ def _claim(doc: RunDocument, row: Row, *, sure: bool) -> str:
     return f"{doc.harness_name} {verb} {figures.percent(-row.change.mean)} cheaper: {both}."
 
 
-def _accepted(row: Row, verdict: Verdict | None) -> str:
+def _accepted(doc: RunDocument, row: Row, verdict: Verdict | None) -> str:
     if verdict is None:
-        return f"Accepted. {_agreement(row)}".strip()
+        return f"Accepted. {_agreement(doc, row)}".strip()
     claim = "cheaper, and not worse" if verdict.claim == "cost" else "better"
     interval = ""
     if row.change is not None and row.confirmed_change and row.change.mean < 0:
         low, high = figures.percent(-row.change.high), figures.percent(-row.change.low)
         interval = f" The saving lies between {low} and {high}."
+    seen = "that earlier runs had used" if doc.power.n_reused else "it had never seen"
     tasks = figures.counted(verdict.n, "task")
-    return f"Accepted on {tasks} it had never seen: {claim}.{interval} {_agreement(row)}".strip()
+    said = f"Accepted on {tasks} {seen}: {claim}.{interval} {_agreement(doc, row)}".strip()
+    if verdict.route != "referee":
+        return said
+    return f"{said} {sentence(f'{preferred_words(verdict)}{tipping_words(verdict)}')}"
 
 
-def _agreement(row: Row) -> str:
+def own_disagreement(doc: RunDocument) -> float | None:
+    """Share of tasks on which the original disagrees with itself; None where not measured."""
+    measured = (doc.base_disagreement, *(verdict.base_disagreement for verdict in doc.verdicts))
+    return next((share for share in measured if share is not None), None)
+
+
+def _agreement(doc: RunDocument, row: Row) -> str:
     changed = row.answers_changed
     if changed is None:
         return ""
     return (
         f"Answers changed on {figures.count_changed(changed)} tasks; with 95 % confidence accuracy "
-        f"has moved by at most {figures.points(changed.high)}."
+        f"has moved by at most {figures.points(changed.high)} ({own_noise(own_disagreement(doc))})."
     )
+
+
+def n_compared(doc: RunDocument) -> int:
+    """How many candidates a number that no confirm task has seen is the best of."""
+    return len(rows(doc)) - 1
 
 
 def _open(doc: RunDocument, row: Row, verdict: Verdict | None) -> str:
     if verdict is None:
-        n_others = len(rows(doc)) - 1
         return (
             f"Observed on {figures.counted(row.score.n, 'search task')}, best of "
-            f"{figures.counted(n_others, 'candidate')}; not confirmed. {_agreement(row)}"
+            f"{figures.counted(n_compared(doc), 'candidate')}; not confirmed. {_agreement(doc, row)}"
         ).strip()
     more = ""
     if verdict.n_more_tasks:
         more = f"; about {figures.counted(verdict.n_more_tasks, 'more task')} would decide"
     tasks = figures.counted(verdict.n, "task")
-    return f"Not settled on {tasks}{more}. {_agreement(row)}".strip()
+    return f"Not settled on {tasks}{more}. {_agreement(doc, row)}".strip()
+
+
+def verdict_sentences(verdict: Verdict) -> str:
+    """What confirm found, by what it stands, and the original's own noise beside it."""
+    noise = own_noise(verdict.base_disagreement) if verdict.n else ""
+    said = (verdict.reason, route_words(verdict), cost_words(verdict), noise)
+    return " ".join(sentence(part) for part in said if part)
 
 
 def _nothing(doc: RunDocument) -> Headline:
-    n_tried = len(rows(doc)) - 1
+    n_tried = n_compared(doc)
     tried = figures.counted(n_tried, "candidate") if n_tried else "no candidate"
     cost = figures.usd(doc.baseline.cost_usd_per_task.mean * 1000)
     found = wastes(doc)
@@ -191,6 +220,15 @@ def break_even_tasks(doc: RunDocument) -> int | None:
     return math.ceil(spent / saved) if saved > 1 / NANOS_PER_USD else None
 
 
+def paid_back_words(doc: RunDocument) -> str:
+    """When the saving has paid for the run, certain only where it was accepted; empty without one."""
+    row, tasks = lead_row(doc), break_even_tasks(doc)
+    if row is None or tasks is None:
+        return ""
+    after = f"paid back after {figures.counted(tasks, 'task')}"
+    return after if row.verdict == "accept" else f"if it holds, {after}"
+
+
 def spend_words(doc: RunDocument) -> tuple[str, ...]:
     """Thinking, measuring, the bill, and when it has paid off."""
     spend = doc.spend
@@ -200,9 +238,9 @@ def spend_words(doc: RunDocument) -> tuple[str, ...]:
         f"{figures.usd(spend.target_usd, decimals=places)} on measuring (at list prices); "
         f"{figures.usd(spend.paid_usd)} billed."
     ]
-    tasks = break_even_tasks(doc)
-    if tasks is not None:
-        lines.append(f"Paid back after {figures.counted(tasks, 'task')}.")
+    paid_back = paid_back_words(doc)
+    if paid_back:
+        lines.append(sentence(paid_back))
     if spend.n_ambiguous_calls:
         calls = figures.counted(spend.n_ambiguous_calls, "call")
         lines.append(f"{calls} may have been paid without an answer.")
@@ -236,4 +274,6 @@ def power_words(doc: RunDocument) -> str:
         shown.append(f"no changed answer would bound the loss at {bound}")
     if power.min_detectable_gain is not None:
         shown.append(f"gains from {figures.points(power.min_detectable_gain)} can be seen")
-    return f"{sizes}: {'; '.join(shown)}" if shown else sizes
+    said = f"{sizes}: {'; '.join(shown)}" if shown else sizes
+    reused = reuse_words(power)
+    return f"{said}. {sentence(reused)}" if reused else said

@@ -11,8 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from harnesspro.core.phrases import own_noise
 from harnesspro.core.records import RunDocument
-from harnesspro.view import figures, sentences
+from harnesspro.view import figures, judge, sentences
 from harnesspro.view.plot import MIN_WIDTH, scatter
 from harnesspro.view.rows import Row, rows
 from harnesspro.view.text import safe_text
@@ -54,12 +55,15 @@ def print_document(
 def _print(doc: RunDocument, console: Console, *, report: str | None, out: str | None) -> None:
     table_rows = _shown(rows(doc))
     _headline(doc, console)
-    _put(_table(table_rows, console), console)
+    _put(_table(doc, table_rows, console), console)
     _plot(table_rows, console)
     _section("What changed", _changes(table_rows, console), console)
     _section("Verdicts", _verdicts(doc, console), console)
     _section("Waste for 1,000 tasks, and its share of the cost", _findings(doc, console), console)
     _section("What this run cost", _text(" ".join(sentences.spend_words(doc)), console), console)
+    _section("The referee", _referee(doc, console), console)
+    _section("What to add", _lines(doc.referee.advice, console), console)
+    _section("After the opening", _lines(judge.opened_facts(doc), console), console)
     _section("How far to trust it", _trust(doc, console), console)
     _next(doc, console, report=report, out=out)
     console.print()
@@ -80,7 +84,7 @@ def _headline(doc: RunDocument, console: Console) -> None:
     console.print()
 
 
-def _table(table_rows: list[Row], console: Console) -> Table:
+def _table(doc: RunDocument, table_rows: list[Row], console: Console) -> Table:
     wide = console.width >= _WIDE
     table = Table(box=_head_box(console), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
@@ -93,28 +97,44 @@ def _table(table_rows: list[Row], console: Console) -> Table:
         table.add_column("seconds", justify="right", no_wrap=True)
     places = figures.usd_decimals(*(row.cost_per_1000.mean for row in table_rows))
     for row in table_rows:
-        table.add_row(*_cells(row, decimals=places, wide=wide))
+        cells = [*_names(row, wide=wide), *_numbers(doc, row, decimals=places)]
+        table.add_row(*cells, *(_wide_cells(row) if wide else ()))
     return table
 
 
-def _cells(row: Row, *, decimals: int, wide: bool) -> list[Text]:
-    strong = "bold" if row.kind == "front" else ""
-    base = row.kind == "baseline"
-    word, changed = sentences.verdict_word(row), row.answers_changed
-    stamp = row.stamp if row.verdict is not None else ""
-    cost = figures.usd(row.cost_per_1000.mean, decimals=decimals)
-    cells = [
+def _names(row: Row, *, wide: bool) -> list[Text]:
+    strong = _strength(row)
+    return [
         Text(row.letter, style=strong),
         _two(safe_text(row.short_id), _picks(row)[:1] if wide else (), strong),
+    ]
+
+
+def _strength(row: Row) -> str:
+    return "bold" if row.kind == "front" else ""
+
+
+def _numbers(doc: RunDocument, row: Row, *, decimals: int) -> list[Text]:
+    strong, base = _strength(row), row.kind == "baseline"
+    word = sentences.verdict_word(row)
+    stamp = row.stamp if row.verdict is not None else f"best of {sentences.n_compared(doc)}"
+    cost = figures.usd(row.cost_per_1000.mean, decimals=decimals)
+    return [
         _two(cost, (figures.usd_interval(row.cost_per_1000, decimals=decimals),), strong),
         Text("" if base else figures.change(row.change), style=strong),
         _two(figures.score(row.score.mean), (figures.score_interval(row.score),), strong),
-        Text("")
-        if changed is None
-        else _two(figures.count_changed(changed), (f"<= {figures.percent(changed.high)}",), ""),
+        _changed(doc, row),
         Text("") if base else _two(word, (stamp,), _VERDICT_STYLES[word]),
     ]
-    return [*cells, *_wide_cells(row)] if wide else cells
+
+
+def _changed(doc: RunDocument, row: Row) -> Text:
+    """Changed answers with their bound; of the baseline, how often it disagrees with itself."""
+    if row.answers_changed is not None:
+        bound = f"<= {figures.percent(row.answers_changed.high)}"
+        return _two(figures.count_changed(row.answers_changed), (bound,), "")
+    own = sentences.own_disagreement(doc)
+    return Text("") if own is None else _two(figures.percent(own), ("itself",), "")
 
 
 def _wide_cells(row: Row) -> list[Text]:
@@ -158,12 +178,13 @@ def _changes(table_rows: list[Row], console: Console) -> Table | None:
 
 
 def _change(row: Row, *, wide: bool) -> str:
-    if wide:
-        return sentences.sentence(row.summary)
-    notes = [*_picks(row), f"{figures.seconds(row.latency_s.mean)} a task"]
-    if row.accuracy is not None:
+    notes = [] if wide else [*_picks(row), f"{figures.seconds(row.latency_s.mean)} a task"]
+    if row.p_on_front is not None:
+        notes.append(f"on the front with {figures.percent(row.p_on_front)}")
+    if row.accuracy is not None and not wide:
         notes.append(f"{row.n_right} of {row.accuracy.n} right")
-    return f"{sentences.sentence(row.summary)} ({', '.join(notes)})"
+    shown = sentences.sentence(row.summary)
+    return f"{shown} ({', '.join(notes)})" if notes else shown
 
 
 def _verdicts(doc: RunDocument, console: Console) -> Table | None:
@@ -173,7 +194,8 @@ def _verdicts(doc: RunDocument, console: Console) -> Table | None:
         row = names.get(verdict.candidate_id)
         letter = row.letter if row else "?"
         word = sentences.VERDICT_WORDS[verdict.kind]
-        lines.append((letter, f"{word.capitalize()}. {sentences.sentence(verdict.reason)}"))
+        said = sentences.verdict_sentences(verdict)
+        lines.append((letter, f"{word.capitalize()}. {said}"))
     return _listed(lines, console) if lines else None
 
 
@@ -200,13 +222,28 @@ def _findings(doc: RunDocument, console: Console) -> Table | None:
     return table
 
 
+def _referee(doc: RunDocument, console: Console) -> Table:
+    """Trusted or not, how it was measured, and each channel in a line."""
+    lines = [*judge.trust_facts(doc.referee), *judge.probe_facts(doc)]
+    for line in judge.channel_lines(doc.referee):
+        heard = "Heard" if line.heard == "yes" else "Not heard"
+        auc = "" if line.auc == figures.NOTHING else f" AUC {line.auc}."
+        lines.append((line.name, f"{heard}.{auc} {line.reason}"))
+    return _listed(lines, console)
+
+
+def _lines(lines: Iterable[str], console: Console) -> Table | None:
+    """Sentences one below the other; None where there is none."""
+    listed = [("-", line) for line in lines]
+    return _listed(listed, console) if listed else None
+
+
 def _trust(doc: RunDocument, console: Console) -> Table:
     isolation, firewall = sentences.level_words(doc)
-    referee = "trusted" if doc.referee.trusted else f"not trusted: {doc.referee.reason}"
     return _listed(
         [
             ("tasks", sentences.power_words(doc)),
-            ("referee", referee),
+            ("noise", sentences.sentence(own_noise(sentences.own_disagreement(doc)))),
             ("isolation", isolation),
             ("firewall", firewall),
             ("answers", sentences.firewall_words(doc)),
@@ -225,6 +262,8 @@ def _next(doc: RunDocument, console: Console, *, report: str | None, out: str | 
         target = shlex.quote(f"{name}-{lead.short_id}")
         lines.append(f"harnesspro export {doc.run_id} {lead.short_id} --to {target}{where}")
         lines.append(f"harnesspro diff {doc.run_id} baseline {lead.short_id}{where}")
+    if doc.referee.channels:
+        lines.append(f"harnesspro channels {doc.run_id}{where}")
     lines.append(f"harnesspro view {doc.run_id} --html {shlex.quote(f'{name}.html')}{where}")
     console.print()
     _put(Text("Next", style="bold"), console)

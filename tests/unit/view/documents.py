@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from harnesspro.core.records import (
+    Calibration,
     CertificateSummary,
+    Channel,
     Check,
     Estimate,
     Finding,
@@ -18,6 +20,7 @@ from harnesspro.core.records import (
     RefereeReport,
     Refusal,
     RunDocument,
+    SealedReport,
     Span,
     Spend,
     StopReason,
@@ -263,5 +266,87 @@ def bare_document(**more: Any) -> RunDocument:
         "certificate": CertificateSummary(leaked_bits=0.0, vault_openings=0, canary_hits=0),
         "prices": (),
         "words": (),
+    }
+    return document(**{**values, **more})
+
+
+CHECKS = Channel(
+    name="checks",
+    kind="checks",
+    auc=est(0.81, 0.72, 0.89, 41),
+    silent=0.22,
+    baselines={"random": 0.5, "well-formed": 0.5, "shortest": 0.61},
+    lead=est(0.2, 0.08, 0.31, 41),
+    pick_gain=est(0.14, 0.05, 0.23, 41),
+    admitted=True,
+    reason="beats taking the shortest answer by 20 points (at least 8) on 41 probes",
+)
+JUDGE = Channel(
+    name="judge:sim/judge",
+    kind="judge",
+    auc=est(0.55, 0.41, 0.68, 41),
+    silent=0.0,
+    baselines={"random": 0.5, "shortest": 0.61},
+    lead=est(-0.06, -0.2, 0.07, 41),
+    pick_gain=est(0.01, -0.06, 0.09, 41),
+    reason="6 points behind taking the shortest answer on 41 probes",
+)
+MUTE = Channel(
+    name="panel:sim/other",
+    kind="panel",
+    reason="no probe has both a right and a wrong answer, and 20 are asked for",
+)
+CALIBRATION = Calibration(
+    n_probes=140,
+    n_discordant=121,
+    hit_rate=est(0.91, 0.848, 0.952, 104),
+    tilt=est(0.02, -0.03, 0.07, 104),
+    n_ties=3,
+    probe_accuracy={BASE_ID: est(0.62, 0.55, 0.69, 200), BEST_ID: est(0.5, 0.43, 0.57, 200)},
+    vetoed=(BEST_ID,),
+    reason="104 pairs of differing answers",
+)
+SEALED = SealedReport(
+    n_tasks=64,
+    n_harnesses=3,
+    rank_correlation=1 / 3,
+    discordant_hit_rate=est(0.82, 0.64, 0.93, 22),
+    auc=est(0.78, 0.6, 0.9, 20),
+)
+ADVICE = ("More inputs (no right answers needed): on 192 confirm tasks 4 changed answers pass.",)
+
+
+def judged_document(*, trusted: bool = True, **more: Any) -> RunDocument:
+    """A run with a measured referee that vouched for a pick, reused tasks and an opened vault."""
+    vouched = verdict(
+        route="referee",
+        n_changed=9,
+        changed_upper=0.16,
+        n_better=6,
+        n_worse=3,
+        loss_upper=0.041,
+        smallest_margin=0.045,
+        tipping_hit_rate=0.74,
+        cheaper_up_to_usd=0.012,
+        reason="9 of 96 answers changed, so accuracy cannot have moved by more than 16.0 points; "
+        "not worse by more than 5 points, and it is cheaper",
+    )
+    power = document().power.model_copy(update={"n_reused": 96, "n_earlier_runs": 2})
+    referee = RefereeReport(
+        hash="5b1c0de" * 9,
+        discordant_hit_rate=CALIBRATION.hit_rate,
+        trusted=trusted,
+        reason="it was right often enough on pairs of answers whose truth is known",
+        checks=document().referee.checks,
+        channels=(JUDGE, MUTE, CHECKS),
+        calibration=CALIBRATION,
+        advice=ADVICE,
+    )
+    values: dict[str, Any] = {
+        "verdicts": (vouched, INCONCLUSIVE.model_copy(update={"vetoed": True, "route": "none"})),
+        "power": power,
+        "referee": referee,
+        "sealed": SEALED,
+        "base_disagreement": 0.03,
     }
     return document(**{**values, **more})

@@ -12,9 +12,11 @@ from harnesspro.view.sentences import (
     Headline,
     break_even_tasks,
     headline,
+    own_disagreement,
     power_words,
     sentence,
     spend_words,
+    verdict_sentences,
     wastes,
 )
 from tests.unit.view.documents import (
@@ -26,6 +28,7 @@ from tests.unit.view.documents import (
     document,
     est,
     finding,
+    judged_document,
     verdict,
 )
 
@@ -37,7 +40,7 @@ def test_an_accepted_saving_is_said_with_its_bounds() -> None:
         "toolcaller is 67 % cheaper: $0.042 instead of $0.126 for 1,000 tasks.",
         "Accepted on 96 tasks it had never seen: cheaper, and not worse. The saving lies between "
         "65 % and 69 %. Answers changed on 2 of 96 tasks; with 95 % confidence accuracy has moved "
-        "by at most 6.4 points.",
+        "by at most 6.4 points (the original disagrees with itself on 3.0 %).",
         "accepted",
     )
 
@@ -115,6 +118,52 @@ def test_the_bill_names_calls_paid_without_an_answer() -> None:
     assert spend_words(bare_document(spend=spend)) == (
         "$0.50 on thinking, $1.25 on measuring (at list prices); $1.75 billed.",
         "1 call may have been paid without an answer.",
+    )
+
+
+def test_a_pick_the_referee_vouches_for_names_its_tipping_hit_rate_and_that_its_tasks_were_used() -> (
+    None
+):
+    assert headline(judged_document()).support == (
+        "Accepted on 96 tasks that earlier runs had used: cheaper, and not worse. The saving lies "
+        "between 65 % and 69 %. Answers changed on 9 of 96 tasks; with 95 % confidence accuracy has "
+        "moved by at most 16 points (the original disagrees with itself on 3.0 %). The referee finds "
+        "6 of the changed better and 3 worse; the verdict falls if it is right on under 74 % of such "
+        "pairs."
+    )
+
+
+def test_a_verdict_says_by_what_it_stands_and_how_noisy_the_original_is() -> None:
+    by_agreement, open_ = document().verdicts
+    assert verdict_sentences(by_agreement).endswith(
+        "Shown by agreement, no judge needed: at most 6.4 points lost. The original disagrees with "
+        "itself on 3.0 %."
+    )
+    assert verdict_sentences(open_.model_copy(update={"route": "none", "base_disagreement": None}))[
+        -150:
+    ].endswith(
+        "16 points is the smallest margin the data support. How often the original disagrees with "
+        "itself was not measured."
+    )
+
+
+def test_the_originals_noise_is_the_runs_or_else_that_of_a_verdict() -> None:
+    assert own_disagreement(judged_document(base_disagreement=0.1)) == 0.1
+    assert own_disagreement(document()) == 0.03
+    assert own_disagreement(bare_document()) is None
+
+
+def test_a_saving_that_was_not_accepted_pays_back_only_if_it_holds() -> None:
+    seen = CHEAP.model_copy(update={"verdict": None, "stamp": "observed"})
+    observed = document(front=(seen,), candidates=(seen,), verdicts=())
+    assert spend_words(document())[1] == "Paid back after 479 tasks."
+    assert spend_words(observed)[1] == "If it holds, paid back after 479 tasks."
+
+
+def test_used_confirm_tasks_are_named_with_what_they_can_show() -> None:
+    assert power_words(judged_document()).endswith(
+        "gains from 11 points can be seen. All 96 confirm tasks were already used by 2 earlier runs: "
+        "the headline is new to this run, not to you."
     )
 
 

@@ -13,7 +13,14 @@ from harnesspro.core.records import Levels, RunDocument
 from harnesspro.view.plot import scatter
 from harnesspro.view.rows import rows
 from harnesspro.view.terminal import print_document
-from tests.unit.view.documents import BASELINE, CHEAP, bare_document, document, est
+from tests.unit.view.documents import (
+    BASELINE,
+    CHEAP,
+    bare_document,
+    document,
+    est,
+    judged_document,
+)
 
 
 def printed(doc: RunDocument, width: int, **more: str) -> list[str]:
@@ -23,7 +30,9 @@ def printed(doc: RunDocument, width: int, **more: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [80, 106, 120, 200])
-@pytest.mark.parametrize("doc", [document(), bare_document()], ids=["full", "bare"])
+@pytest.mark.parametrize(
+    "doc", [document(), bare_document(), judged_document()], ids=["full", "bare", "judged"]
+)
 def test_nothing_is_wider_than_the_terminal_or_cut(doc: RunDocument, width: int) -> None:
     lines = printed(doc, width)
     assert max(map(len, lines)) <= width
@@ -53,8 +62,8 @@ def test_the_table_reads_as_intended() -> None:
     assert lines[start : start + 6] == [
         "     harness      $ per 1,000  vs base         score   changed  verdict",
         "  ──────────────────────────────────────────────────────────────────────────",
-        "  B  baseline          $0.126                   0.67",
-        "               [0.121, 0.131]           [0.57, 0.75]",
+        "  B  baseline          $0.126                   0.67     3.0 %",
+        "               [0.121, 0.131]           [0.57, 0.75]    itself",
         "  a  3f2a91            $0.042    -67 %          0.69   2 of 96  accepted",
         "               [0.040, 0.044]           [0.59, 0.78]  <= 6.4 %  confirmed",
     ]
@@ -77,9 +86,37 @@ def test_money_findings_verdicts_and_walls_are_all_there() -> None:
         "Paid back after 479 tasks.",
         "S3 (own namespaces, no network, nothing of the judge visible)",
         "0 bits back to the search, 1 opening of the vault, 0 canary hits",
-        "not trusted: right on 71 % of 88 probe pairs",
+        "Not trusted, so this run claims cost and agreement only.",
+        "Right on 71 % of 88 probe pairs",
+        "hit rate Not measured.",
     ):
         assert part in text
+
+
+def test_the_referee_its_channels_what_to_add_and_the_opening_are_all_there() -> None:
+    text = " ".join(" ".join(printed(judged_document(), 80)).split())
+    for part in (
+        "referee Trusted, so it may vouch for changed answers.",
+        "right on 91 % of 104 pairs of differing answers (between 85 % and 95 %)",
+        "its errors favour the change by 2.0 % (7.0 % of pairs at most)",
+        "7c01d2 right on 100 of 200 probes [43, 57] %; vetoed: it loses to the original",
+        "checks Heard. AUC 0.81 [0.72, 0.89]. Beats taking the shortest answer by 20 points",
+        "judge:sim/judge Not heard. AUC 0.55",
+        "panel:sim/other Not heard. No probe has both",
+        "What to add - More inputs (no right answers needed)",
+        "the score without gold preferred the right one on 82 % of 22 (at least 64 %)",
+        "in orders that agree with tau +0.33",
+        "harnesspro channels 20261130-214611-7f3a",
+        "on the front with 99 %",
+        "best of 4",
+    ):
+        assert part in text
+
+
+def test_a_run_without_gold_or_advice_has_no_such_sections() -> None:
+    text = "\n".join(printed(document(), 80))
+    absent = ("What to add", "After the opening", "harnesspro channels")
+    assert [each for each in absent if each in text] == []
 
 
 def test_an_unsandboxed_run_says_so() -> None:
