@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from harnesspro.core.errors import ConfigError
@@ -16,6 +16,8 @@ from harnesspro.core.records import Manifest, Price
 
 Verb = Literal["improve", "eval", "diagnose"]
 Direction = Literal["cost", "success"]
+CHANNEL_KINDS = ("panel", "judge", "verifier")
+"""What may judge answers beside checks: another model's answers, a model's opinion, an address."""
 
 
 class Settings(BaseSettings):
@@ -27,6 +29,8 @@ class Settings(BaseSettings):
     budget_usd: float | None = None
     time_limit_s: float | None = None
     concurrency: int | None = None
+    channels: str | None = None
+    """`panel:MODEL`, `judge:MODEL`, `verifier:URL`, with blanks between them."""
     allow_unsandboxed: bool = False
 
 
@@ -40,6 +44,10 @@ class RunConfig(BaseModel):
     tasks_ref: str
     models: dict[str, str]
     improver_model: str | None = None
+    channels: tuple[str, ...] = ()
+    """What judges answers beside checks: `panel:MODEL`, `judge:MODEL`, `verifier:URL`, each once."""
+    n_probes: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """Generated tasks the referee is measured on at most; None = as the size allows, 0 = never."""
     n_rounds: Annotated[int, Field(ge=1, le=1000)] = 2
     max_candidates: Annotated[int, Field(ge=1)] = 6
     max_picks: Annotated[int, Field(ge=1, le=3)] = 2
@@ -57,6 +65,20 @@ class RunConfig(BaseModel):
     allow_unsandboxed: bool = False
     open_gold: bool = True
     """Whether the vault is opened once at the end, where there is gold."""
+
+    @field_validator("channels")
+    @classmethod
+    def _known_channels(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            kind, _, what = name.partition(":")
+            if kind not in CHANNEL_KINDS or not what or what.split() != [what]:
+                raise ValueError("panel:MODEL, judge:MODEL or verifier:URL")
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def channel_models(self) -> dict[str, str]:
+        """Channel -> the name its model is called by; a verifier is one of its own address."""
+        return {name: channel_model(name) for name in self.channels}
 
 
 class RunHeader(BaseModel):
@@ -91,21 +113,30 @@ class RunHeader(BaseModel):
         return bool(self.seal and self.seal.get("taskset_id"))
 
 
+def channel_model(name: str) -> str:
+    """The model that speaks for a channel: `judge:M` is M, `verifier:URL` is `verifier/URL`."""
+    kind, _, what = name.partition(":")
+    return f"verifier/{what}" if kind == "verifier" else what
+
+
 def merge(
     manifest: Manifest, flags: Mapping[str, Any], *, verb: Verb, harness_ref: str
 ) -> RunConfig:
     """Flags over environment over manifest defaults; a flag that is None was not given.
 
     Raises:
-        ConfigError: a role has no model, no tasks are named, or a value is out of range.
+        ConfigError: a role has no model, no tasks are named, a value is out of range, or a panel
+            is no other model than the harness's.
     """
-    settings = _from_environment()
+    settings = _from_environment(verb)
     defaults = _from_manifest(manifest)
     given = {key: value for key, value in flags.items() if value is not None}
     models = dict(manifest.defaults.models) | dict(given.pop("models", {}))
     merged = defaults | settings | given | {"models": models}
     _require(manifest, merged)
-    return validated(merged | {"verb": verb, "harness_ref": harness_ref})
+    config = validated(merged | {"verb": verb, "harness_ref": harness_ref})
+    _require_other_panels(config)
+    return config
 
 
 def validated(values: Mapping[str, Any]) -> RunConfig:
@@ -120,12 +151,15 @@ def validated(values: Mapping[str, Any]) -> RunConfig:
         raise _named(error, "option {}".format) from error
 
 
-def _from_environment() -> dict[str, Any]:
+def _from_environment(verb: Verb) -> dict[str, Any]:
+    """Channels judge changes, so only `improve` has any."""
     try:
         settings = Settings()
     except ValidationError as error:
         raise _named(error, lambda key: f"HARNESSPRO_{key.upper()}") from error
-    return {key: value for key, value in settings.model_dump().items() if value is not None}
+    values = {key: value for key, value in settings.model_dump().items() if value is not None}
+    channels = values.pop("channels", "").split()
+    return values | ({"channels": tuple(channels)} if channels and verb == "improve" else {})
 
 
 def _named(error: ValidationError, name: Callable[[str], str]) -> ConfigError:
@@ -169,6 +203,21 @@ def _require(manifest: Manifest, merged: Mapping[str, Any]) -> None:
             "no model",
             fix=f"add --model {missing[0]}=MODEL (e.g. openai/gpt-5-mini)",
         )
+
+
+def _require_other_panels(config: RunConfig) -> None:
+    """A panel's vote counts as independent; one of the harness's model repeats its mistakes.
+
+    A judge may be of the same model: it is asked another question, and probes show what it is worth.
+    """
+    for name in config.channels:
+        if name.startswith("panel:") and channel_model(name) in config.models.values():
+            raise ConfigError(
+                f"--channel {name.replace(':', '=', 1)}",
+                "the model that the harness itself asks, so its votes are not independent",
+                expected="another model, best of another family",
+                fix=f"name another, or ask it as a judge (--channel judge={channel_model(name)})",
+            )
 
 
 def out_folder(out: str | None) -> Path:

@@ -70,6 +70,8 @@ def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
         "harness": prepared.config.harness_ref,
         "harness_name": prepared.harness.manifest.name,
         "models": dict(prepared.config.models),
+        "channels": list(prepared.config.channels),
+        "n_probes": prepared.config.n_probes,
         "n_search": plan.n_search,
         "n_confirm": plan.n_confirm,
         "n_rounds": plan.n_rounds,

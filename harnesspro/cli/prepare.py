@@ -45,6 +45,7 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
     harness = load_harness(harness_path(harness_ref))
     config = merge(harness.manifest, flags, verb=verb, harness_ref=harness_ref)
     _refuse_what_is_not_built(harness)
+    warn_of_own_judges(config, say)
     isolation = require(allow_unsandboxed=config.allow_unsandboxed)
     tasks_at = resolve_tasks(config, say=say)
     if config.open_gold and tasks_at.seal is not None:
@@ -88,7 +89,18 @@ def _require_vault(taskset_id: str) -> None:
 def _models(config: RunConfig) -> tuple[str, ...]:
     """Every model the run may call, each once."""
     improver = (config.improver_model,) if config.improver_model else ()
-    return tuple(dict.fromkeys((*config.models.values(), *improver)))
+    channels = config.channel_models.values()
+    return tuple(dict.fromkeys((*config.models.values(), *improver, *channels)))
+
+
+def warn_of_own_judges(config: RunConfig, say: Say) -> None:
+    """A judge of the harness's own model is let in, and its owner told what that means."""
+    for name, model in config.channel_models.items():
+        if name.startswith("judge:") and model in config.models.values():
+            say(
+                f"{name}: the harness asks the same model, so the judge shares its mistakes; it is "
+                "heard only if probes show that it tells right answers from wrong ones."
+            )
 
 
 def _refuse_what_is_not_built(harness: Harness) -> None:

@@ -25,6 +25,11 @@ UNSANDBOXED = typer.Option(
     help="Run harness code without isolation where there is none; stamped S0.",
 )
 N_TASKS = typer.Option(None, "--n-tasks", help="How many tasks to run.")
+CHANNEL = typer.Option(
+    None,
+    "--channel",
+    help="What judges answers beside checks: panel=MODEL, judge=MODEL or verifier=URL; repeatable.",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +46,13 @@ def improve(
     model: list[str] | None = MODEL,
     improver_model: str | None = typer.Option(
         None, "--improver-model", help="The planner's brain; without it the core works alone."
+    ),
+    channel: list[str] | None = CHANNEL,
+    probes: int | None = typer.Option(
+        None,
+        "--probes",
+        min=0,
+        help="Generated tasks the judging is measured on at most (0: never).",
     ),
     rounds: int | None = typer.Option(None, "--rounds", min=1, help="Rounds of search."),
     budget_usd: float | None = typer.Option(None, "--budget-usd", help="Cap of the whole run."),
@@ -83,6 +95,8 @@ def improve(
                 "--tasks": tasks,
                 "--model": model,
                 "--improver-model": improver_model,
+                "--channel": channel,
+                "--probes": probes,
                 "--rounds": rounds,
                 "--margin": margin,
                 "--direction": direction,
@@ -103,6 +117,8 @@ def improve(
         "tasks_ref": tasks,
         "models": parse_models(model),
         "improver_model": improver_model,
+        "channels": parse_channels(channel),
+        "n_probes": probes,
         "n_rounds": rounds,
         "margin": None if margin is None else margin / 100,
         "directions": parse_directions(direction),
@@ -197,12 +213,18 @@ def doctor(
     harness: str | None = typer.Argument(None, help="Also check this harness."),
     tasks: str | None = TASKS,
     model: list[str] | None = MODEL,
+    channel: list[str] | None = CHANNEL,
     as_json: bool = JSON,
 ) -> int:
     """Say what this machine can guarantee, and whether a harness could run here now."""
     from harnesspro.cli.checkup import examine, print_checkup
 
-    checkup = examine(harness, {"tasks_ref": tasks, "models": parse_models(model)})
+    flags = {
+        "tasks_ref": tasks,
+        "models": parse_models(model),
+        "channels": parse_channels(channel),
+    }
+    checkup = examine(harness, flags)
     if as_json:
         put_json(checkup)
     else:
@@ -225,6 +247,37 @@ def parse_models(options: list[str] | None) -> dict[str, str]:
             )
         chosen[role] = name
     return chosen
+
+
+def parse_channels(options: list[str] | None) -> tuple[str, ...] | None:
+    """`KIND=ID` options as channel names, `KIND:ID`; None where there is none.
+
+    Raises:
+        UsageError: an option has no `=`, no id, or an unknown kind.
+    """
+    from harnesspro.config import CHANNEL_KINDS
+
+    names = []
+    for option in options or []:
+        kind, _, what = option.partition("=")
+        if kind not in CHANNEL_KINDS:
+            raise UsageError(
+                f"--channel {option}",
+                "no such kind of channel",
+                expected=" or ".join(f"{known}=…" for known in CHANNEL_KINDS),
+            )
+        if not what.strip():
+            needed = "URL" if kind == "verifier" else "MODEL"
+            raise UsageError(f"--channel {option}", f"no {needed}", fix=_CHANNEL_EXAMPLES[kind])
+        names.append(f"{kind}:{what.strip()}")
+    return tuple(names) or None
+
+
+_CHANNEL_EXAMPLES = {
+    "panel": "e.g. panel=openai/gpt-5-mini",
+    "judge": "e.g. judge=openai/gpt-5-mini",
+    "verifier": "e.g. verifier=http://127.0.0.1:8000/verify",
+}
 
 
 def parse_directions(option: str | None) -> tuple[Any, ...] | None:

@@ -8,6 +8,7 @@ from harnesspro.core.records import Defaults, Price
 from tests.unit.builders import a_harness
 
 NAMES = ("IMPROVER_MODEL", "BUDGET_USD", "TIME_LIMIT_S", "CONCURRENCY", "ALLOW_UNSANDBOXED")
+CHANNELS = "HARNESSPRO_CHANNELS"
 MODELS = {"writer": "sim/small"}
 
 
@@ -15,6 +16,7 @@ MODELS = {"writer": "sim/small"}
 def nothing_in_the_environment(monkeypatch):
     for name in NAMES:
         monkeypatch.delenv(f"HARNESSPRO_{name}", raising=False)
+    monkeypatch.delenv(CHANNELS, raising=False)
 
 
 def merged(defaults=None, **flags):
@@ -84,6 +86,36 @@ def test_the_environment_sets_what_a_user_wants_for_all_runs(monkeypatch):
     ) == ("sim/planner", 1.5, 60.0, 2, True)
 
 
+def test_channels_are_named_by_kind_and_each_has_a_model():
+    names = ("panel:openai/x", "judge:openai/x:free", "verifier:http://127.0.0.1:8000/v")
+    found = merged(channels=(*names, names[0]))
+    assert found.channels == names
+    assert found.channel_models == {
+        "panel:openai/x": "openai/x",
+        "judge:openai/x:free": "openai/x:free",
+        "verifier:http://127.0.0.1:8000/v": "verifier/http://127.0.0.1:8000/v",
+    }
+
+
+def test_channels_of_the_environment_are_for_improving_alone(monkeypatch):
+    monkeypatch.setenv(CHANNELS, " panel:openai/x  judge:openai/y ")
+    assert merged().channels == ("panel:openai/x", "judge:openai/y")
+    assert merged(channels=("judge:openai/z",)).channels == ("judge:openai/z",)
+    manifest = a_harness().manifest.model_copy(
+        update={"defaults": Defaults(tasks="t.jsonl", models=MODELS)}
+    )
+    assert merge(manifest, {}, verb="eval", harness_ref="mine").channels == ()
+
+
+def test_a_panel_of_the_harnesss_own_model_is_refused_and_a_judge_is_not():
+    assert refused(channels=("panel:sim/small",)) == (
+        "--channel panel=sim/small: the model that the harness itself asks, so its votes are not "
+        "independent; expected another model, best of another family; name another, or ask it as a "
+        "judge (--channel judge=sim/small)"
+    )
+    assert merged(channels=("judge:sim/small",)).channels == ("judge:sim/small",)
+
+
 def test_a_flag_that_says_no_is_a_flag(monkeypatch):
     monkeypatch.setenv("HARNESSPRO_ALLOW_UNSANDBOXED", "1")
     found = merged(open_gold=False, allow_unsandboxed=False, seed=0)
@@ -130,6 +162,15 @@ def test_a_model_for_no_role_is_named_with_the_roles_there_are():
         (
             {"directions": ("speed",)},
             "option directions.0: 'speed'; expected Input should be 'cost' or 'success'",
+        ),
+        (
+            {"channels": ("vibes:x",)},
+            "option channels: ('vibes:x',); expected Value error, panel:MODEL, judge:MODEL or "
+            "verifier:URL",
+        ),
+        (
+            {"n_probes": -1},
+            "option n_probes: -1; expected Input should be greater than or equal to 0",
         ),
         ({"typo": 1}, "option typo: 1; expected Extra inputs are not permitted"),
     ],

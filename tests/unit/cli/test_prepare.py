@@ -1,16 +1,20 @@
+import io
+import socket
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harnesspro.cli.checkup import examine
 from harnesspro.cli.documents import plan_of
 from harnesspro.cli.prepare import Prepared, prepare
 from harnesspro.config import RunConfig
-from harnesspro.core.errors import ConfigError
+from harnesspro.core.errors import ConfigError, ModelUnknown, ProviderError
 from harnesspro.core.records import Task
 from harnesspro.formats.native import save_harness
 from harnesspro.formats.tasksets import TaskSet
 from harnesspro.vault.seal import seal_records
+from harnesspro.view.plain import print_plan
 from tests.unit.builders import a_harness
 
 FLAGS = {"tasks_ref": "tasks.jsonl", "models": {"writer": "sim/small"}}
@@ -76,6 +80,57 @@ def test_the_sealed_file_may_not_lie_forgotten_in_the_harness_folder(
         return
     with pytest.raises(ConfigError, match="holds right answers to these tasks"):
         prepare(str(tmp_path / "mine"), flags, verb="eval", say=print)
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A harness folder and the flags of a run of it."""
+    save_harness(a_harness(), tmp_path / "mine")
+    (tmp_path / "tasks.jsonl").write_text("".join(f'{{"input": "{word}"}}\n' for word in "abcd"))
+    return str(tmp_path / "mine"), FLAGS | {"tasks_ref": str(tmp_path / "tasks.jsonl")}
+
+
+def test_the_models_of_channels_are_checked_and_priced_before_the_run(mine):
+    folder, flags = mine
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v"
+        channels = ("panel:sim/planner", "judge:sim/planner", f"verifier:{url}")
+        ready = prepare(folder, flags | {"channels": channels}, verb="improve", say=print)
+
+    assert [(price.model, price.paid) for price in ready.prices] == [
+        ("sim/small", True),
+        ("sim/planner", True),
+        (f"verifier/{url}", False),
+    ]
+    plan = plan_of(ready, Path(folder).parent)
+    assert (plan["channels"], plan["n_probes"]) == (list(channels), None)
+    printed = io.StringIO()
+    print_plan(plan, Console(file=printed, width=200))
+    assert f"Asked where answers differ: {', '.join(channels)}" in printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("channel", "error", "told"),
+    [
+        ("judge:sim/nobody", ModelUnknown, "plays no such model"),
+        ("verifier:ftp://a", ModelUnknown, "no http or https address"),
+        ("verifier:http://127.0.0.1:9/", ProviderError, r"nothing answers at 127\.0\.0\.1:9"),
+    ],
+)
+def test_a_channel_that_cannot_be_asked_is_said_before_the_run(mine, channel, error, told):
+    folder, flags = mine
+    with pytest.raises(error, match=told):
+        prepare(folder, flags | {"channels": (channel,)}, verb="improve", say=print)
+
+
+def test_a_judge_of_the_harnesss_own_model_is_let_in_with_a_word_of_warning(mine):
+    folder, flags = mine
+    for channel, n_words in (("judge:sim/small", 1), ("judge:sim/planner", 0)):
+        said: list[str] = []
+        prepare(folder, flags | {"channels": (channel,)}, verb="improve", say=said.append)
+        assert [line.partition(", so")[0] for line in said] == [
+            "judge:sim/small: the harness asks the same model"
+        ] * n_words
 
 
 def prepared(n_tasks):

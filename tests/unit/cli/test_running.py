@@ -3,7 +3,7 @@ import typer
 
 from harnesspro.cli import running, session
 from harnesspro.cli.documents import plan_for
-from harnesspro.cli.running import parse_directions, parse_models
+from harnesspro.cli.running import parse_channels, parse_directions, parse_models
 from harnesspro.config import RunConfig, RunHeader
 from harnesspro.core.errors import ConfigError, UsageError
 from harnesspro.core.plan import Plan
@@ -58,12 +58,40 @@ def test_another_direction_is_refused_with_the_ones_there_are(option):
     assert str(caught.value) == (f"--direction {option}: not a direction; expected cost, success")
 
 
+def test_channels_are_kind_and_id():
+    options = ["panel=openai/x", "judge=a=b", "verifier=http://127.0.0.1:8000/v?a=1"]
+    assert parse_channels(options) == (
+        "panel:openai/x",
+        "judge:a=b",
+        "verifier:http://127.0.0.1:8000/v?a=1",
+    )
+    assert parse_channels(None) is parse_channels([]) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("", "no such kind of channel; expected panel=… or judge=… or verifier=…"),
+        ("openai/x", "no such kind of channel; expected panel=… or judge=… or verifier=…"),
+        ("user=x", "no such kind of channel; expected panel=… or judge=… or verifier=…"),
+        ("panel", "no MODEL; e.g. panel=openai/gpt-5-mini"),
+        ("judge= ", "no MODEL; e.g. judge=openai/gpt-5-mini"),
+        ("verifier=", "no URL; e.g. verifier=http://127.0.0.1:8000/verify"),
+    ],
+)
+def test_a_channel_without_kind_or_id_says_how_to_write_it(option, told):
+    with pytest.raises(UsageError) as caught:
+        parse_channels(["panel=x", option])
+    assert str(caught.value) == f"--channel {option}: {told}"
+
+
 def test_what_cannot_change_on_the_way_is_refused_beside_resume():
     app = typer.Typer()
     running.register(app)
     given = ["improve", "mine", "--resume", "latest", "--seed", "0", "--dry-run"]
+    given += ["--channel", "judge=sim/a", "--probes", "0"]
 
-    with pytest.raises(UsageError, match="also HARNESS, --seed, --dry-run; expected at most"):
+    with pytest.raises(UsageError, match="also HARNESS, --channel, --probes, --seed, --dry-run; "):
         app(args=given, prog_name="harnesspro", standalone_mode=False)
 
 
