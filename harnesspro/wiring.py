@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -191,6 +192,8 @@ def build_bench(
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
     _warn(f"archive entry left out: {problem}" for problem in archive.problems())
+    brain = partial(_improver, backend=backend, trees=trees, ledger=ledger, events=sink)
+    planner = header.config.improver_model
     ports = Ports(
         backend=backend,
         sandbox=sandbox,
@@ -201,9 +204,8 @@ def build_bench(
         grader=_grader(config["grader_fd"]),
         events=sink,
         clock=SystemClock(),
-        proposers=_proposers(
-            header, archive, _improver(header, backend, trees=trees, ledger=ledger, events=sink)
-        ),
+        proposers=_proposers(header, archive, brain(planner) if planner else None),
+        voices={name: brain(model) for name, model in header.config.channel_models.items()},
         read_harness=lambda files: native.harness_from_files(files, where="candidate"),
         apply_patch=native.apply_patch,
         keep_trajectory=lambda trajectory: write_trajectory(
@@ -268,16 +270,13 @@ def _grader(fd: int | None) -> Grader | None:
 
 
 def _improver(
-    header: RunHeader, backend: Backend, *, trees: Trees, ledger: Ledger, events: EventSink
-) -> Improver | None:
-    """The planner's brain; None where the core works alone."""
+    model: str, *, backend: Backend, trees: Trees, ledger: Ledger, events: EventSink
+) -> Improver:
+    """The improver's agents with this model as their brain."""
     from harnesspro.backends.improver import SandboxImprover
     from harnesspro.formats.content import content_root
     from harnesspro.formats.native import load_harness
 
-    model = header.config.improver_model
-    if not model:
-        return None
     return SandboxImprover(
         backend=backend,
         trees=trees,

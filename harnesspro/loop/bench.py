@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from harnesspro.core.ports import (
     Clock,
     EventSink,
     Grader,
+    Improver,
     Ledger,
     Meter,
     Opening,
@@ -32,12 +33,6 @@ from harnesspro.core.records import (
     Task,
     Trajectory,
     Trial,
-)
-from harnesspro.stages.check_answers import (
-    CheckBench,
-    Results,
-    check_answers,
-    results_on_record,
 )
 from harnesspro.stages.evaluate import Cut, evaluate
 
@@ -57,6 +52,8 @@ class Ports:
     clock: Clock
     proposers: tuple[Proposer, ...]
     """For every round; those for round 0 alone know it from the question."""
+    voices: Mapping[str, Improver]
+    """Channel name -> an improver bound to the model of that panel, judge or verifier."""
     read_harness: Callable[[dict[str, str]], Harness]
     apply_patch: Callable[[Harness, Patch], Harness]
     keep_trajectory: Callable[[Trajectory], object]
@@ -154,18 +151,10 @@ class Bench:
         )
         return (*known, *measured)
 
-    def check(self, trials: Sequence[Trial]) -> Results:
-        """Put answers that have no result yet to the owner's checks; all results on record."""
-        if not self.base.manifest.checks:
-            return {}
-        checks = CheckBench(
-            sandbox=self.ports.sandbox,
-            ledger=self.ports.ledger,
-            manifest=self.base.manifest,
-            code_dir=self.ports.trees.stage(self.base.harness_id),
-        )
-        check_answers(trials, self.tasks, checks)
-        return results_on_record(self.ports.ledger)
+    @property
+    def code_dir(self) -> str:
+        """The initial harness's files, staged: a round cannot change what checks it."""
+        return self.ports.trees.stage(self.base.harness_id)
 
     def harness(self, harness_id: str) -> Harness:
         """The harness kept under this id."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from harnesspro.core.confirm import Pick, freeze_picks, judge
 from harnesspro.core.findings import patterns
 from harnesspro.core.front import front_ids
 from harnesspro.core.hashing import content_hash, content_id
 from harnesspro.core.ports import ArchiveEntry, GradeRequest, Opening
-from harnesspro.core.records import Estimate, Verdict
+from harnesspro.core.records import Estimate, Trial, Verdict
 from harnesspro.core.report import Map, lineage, whole_summary
 from harnesspro.core.stats import exact_share
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import complexity, keeping, search_law
+from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import own_disagreement
 
@@ -29,7 +33,7 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
         ids = front_ids(joint, complexity=complexity(bench))
         picks = freeze_picks(
             joint,
-            candidate_ids=[key for key in joint.ids if key != joint.baseline_id],
+            candidate_ids=_may_be_picked(bench, joint.ids),
             front=ids,
             max_picks=bench.config.max_picks,
             keeping=keeping(bench),
@@ -41,6 +45,25 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
         if kept:
             bench.ports.ledger.put("picks", "frozen", kept)
     return tuple(Pick(**value) for value in kept)
+
+
+def _may_be_picked(bench: Bench, ids: Sequence[str]) -> list[str]:
+    """Where a referee is trusted, what it was measured on; else everyone but the initial harness."""
+    measured = _on_probes(bench)
+    others = [key for key in ids if key != bench.base.harness_id]
+    return [key for key in others if key in measured] if bench.referee.trusted else others
+
+
+def _on_probes(bench: Bench) -> frozenset[str]:
+    calibration = bench.referee.calibration
+    return frozenset(calibration.probe_accuracy) if calibration else frozenset()
+
+
+def _vetoed(bench: Bench, picks: Sequence[Pick]) -> frozenset[str]:
+    """Picks of which the referee may claim nothing: they lose on probes, or were not measured."""
+    calibration = bench.referee.calibration
+    lost = frozenset(calibration.vetoed) if calibration else frozenset()
+    return lost | ({pick.candidate_id for pick in picks} - _on_probes(bench))
 
 
 def picks_are_frozen(bench: Bench) -> bool:
@@ -71,6 +94,7 @@ def confirm(bench: Bench) -> tuple[Verdict, ...]:
         referee=bench.referee,
         base_disagreement=base_disagreement(bench),
         cap_usd=bench.base.manifest.limits.usd,
+        vetoed=_vetoed(bench, picks),
     )
     bench.ports.ledger.put(
         "verdicts", "final", [verdict.model_dump(mode="json") for verdict in verdicts]
@@ -85,11 +109,23 @@ def confirm(bench: Bench) -> tuple[Verdict, ...]:
 def base_disagreement(bench: Bench) -> float | None:
     """Share of search tasks on which two draws of the initial harness differ."""
     own = [t for t in scan.trials_of(bench, "search") if t.harness_id == bench.base.harness_id]
-    return own_disagreement(own, bench.base.manifest.answer).share
+    behaviours = behaviours_on_record(bench.ports.ledger)
+    return own_disagreement(own, bench.base.manifest.answer, behaviours=behaviours).share
 
 
-def open_vault(bench: Bench, phase: str) -> tuple[Opening | None, dict[str, Estimate]]:
-    """The one opening: grades of the stored answers, as accuracy by harness id.
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What the one opening showed."""
+
+    opening: Opening
+    accuracy: dict[str, Estimate]
+    """harness_id -> share of right answers."""
+    grades: dict[tuple[str, str], bool]
+    """(harness_id, task_id) -> whether the stored answer is right."""
+
+
+def open_vault(bench: Bench, phase: str) -> Graded | None:
+    """The one opening: grades of the stored answers; None where there is no gold.
 
     Once the grades are on record they are read from there and the vault stays shut.
     """
@@ -99,7 +135,7 @@ def open_vault(bench: Bench, phase: str) -> tuple[Opening | None, dict[str, Esti
     ]
     if kept is None:
         if bench.ports.grader is None or not trials:
-            return None, {}
+            return None
         bench.ports.events.emit("phase", name="open vault", round=None, n_rounds=None)
         requests = [
             GradeRequest(
@@ -112,14 +148,22 @@ def open_vault(bench: Bench, phase: str) -> tuple[Opening | None, dict[str, Esti
         opened = bench.ports.grader.open_sealed(requests)
         kept = opened.model_dump(mode="json")
         bench.ports.ledger.put("opening", phase, kept)
-    opening = Opening.model_validate(kept)
-    grades = {reply.digest: reply.grade for reply in opening.replies}
+    return _graded(Opening.model_validate(kept), trials)
+
+
+def _graded(opening: Opening, trials: Sequence[Trial]) -> Graded:
+    by_digest = {reply.digest: reply.grade for reply in opening.replies}
+    grades = {
+        (trial.harness_id, trial.task_id): grade == "right"
+        for trial in trials
+        if (grade := by_digest.get(content_hash(trial.trial_id, trial.answer), "no_gold"))
+        != "no_gold"
+    }
     counts: dict[str, list[bool]] = {}
-    for trial in trials:
-        grade = grades.get(content_hash(trial.trial_id, trial.answer), "no_gold")
-        if grade != "no_gold":
-            counts.setdefault(trial.harness_id, []).append(grade == "right")
-    return opening, {key: exact_share(sum(right), len(right)) for key, right in counts.items()}
+    for (harness_id, _), right in grades.items():
+        counts.setdefault(harness_id, []).append(right)
+    accuracy = {key: exact_share(sum(right), len(right)) for key, right in counts.items()}
+    return Graded(opening=opening, accuracy=accuracy, grades=grades)
 
 
 # --- memory ------------------------------------------------------------------------------------

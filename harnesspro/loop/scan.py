@@ -9,6 +9,8 @@ from harnesspro.core.findings import Diagnosis
 from harnesspro.core.records import Candidate, Refusal, Trial
 from harnesspro.core.table import Row
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.hearing import asked_by, hear
+from harnesspro.stages.calibrate import shares
 from harnesspro.stages.score import table_of
 
 # Candidates cost less than the baseline as a rule, and most leave after the first block.
@@ -26,17 +28,28 @@ def trials_of(bench: Bench, phase: str) -> tuple[Trial, ...]:
     return tuple(sorted(found, key=lambda trial: trial.trial_id))
 
 
-def table(bench: Bench, phase: str) -> dict[str, dict[str, Row]]:
-    """The judge's table of one phase; the search table leaves extra baseline draws out."""
+def table(bench: Bench, phase: str, *, asking: bool = True) -> dict[str, dict[str, Row]]:
+    """The judge's table of one phase; the search table leaves extra baseline draws out.
+
+    `asking`: put what is new to the referee's panels and judges first; else what is on record counts.
+
+    Raises:
+        Cut: the run must stop while there is still something to ask.
+    """
     trials = trials_of(bench, phase)
     if phase == "search":
         trials = tuple(trial for trial in trials if trial.draw in bench.search_draws)
+    heard = hear(bench, trials, bench.tasks, asked=asked_by(bench.referee) if asking else ())
+    panel = bench.referee.panel
+    votes = {task_id: shares(panel, heard.votes, task_id) for task_id in bench.tasks}
     return table_of(
         trials,
         bench.tasks,
         spec=bench.base.manifest.answer,
         referee=bench.referee,
-        owner_results=bench.check(trials),
+        owner_results=heard.results,
+        votes={task_id: cast for task_id, cast in votes.items() if cast is not None},
+        behaviours=heard.behaviours,
     )
 
 
@@ -90,7 +103,7 @@ def scan(bench: Bench, *, cut: StopName | None = None) -> World:
     )
 
 
-def _per_trial(bench: Bench) -> Forecast:
+def per_trial(bench: Bench) -> Forecast:
     """What one baseline trial takes, by the trials so far; zero before the first."""
     base = [t for t in trials_of(bench, "search") if t.harness_id == bench.base.harness_id]
     if not base:
@@ -102,7 +115,7 @@ def _per_trial(bench: Bench) -> Forecast:
 
 
 def _forecast_round(bench: Bench, *, n_done: int) -> Forecast:
-    one = _per_trial(bench)
+    one = per_trial(bench)
     left = max(1, bench.config.n_rounds - n_done)
     per_round = max(1, bench.config.max_candidates // left)
     n_trials = per_round * _CANDIDATE_SHARE * len(bench.search)
@@ -110,6 +123,6 @@ def _forecast_round(bench: Bench, *, n_done: int) -> Forecast:
 
 
 def _forecast_confirm(bench: Bench) -> Forecast:
-    one = _per_trial(bench)
+    one = per_trial(bench)
     n_trials = len(bench.confirm) * (1 + _CANDIDATE_SHARE * bench.config.max_picks)
     return Forecast(usd=one.usd * n_trials, seconds=one.seconds * n_trials)

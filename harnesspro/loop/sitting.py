@@ -10,26 +10,21 @@ from pydantic import JsonValue
 
 from harnesspro.core.decide import RunRound, Stop, decide
 from harnesspro.core.errors import EXIT_INTERRUPTED, IntegrityError
-from harnesspro.core.front import JointLaw, estimates, law
-from harnesspro.core.hashing import seed_from
-from harnesspro.core.ports import Opening
+from harnesspro.core.front import estimates
 from harnesspro.core.records import (
-    Estimate,
-    Levels,
-    Power,
-    RefereeReport,
     RunDocument,
     StopReason,
     Verdict,
 )
-from harnesspro.core.report import Map, beats, front_points, named_picks, point
-from harnesspro.core.stats import power_of
-from harnesspro.core.table import restrict
-from harnesspro.core.telling import Story, words
+from harnesspro.core.report import Map, beats
 from harnesspro.loop import finish, scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import complexity, dropped_ids, search_law
+from harnesspro.loop.calibrating import calibrated
+from harnesspro.loop.document import chart_of, document_of, levels
+from harnesspro.loop.finish import Graded
+from harnesspro.loop.live import search_law
 from harnesspro.loop.round import run_round
+from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.diagnose import diagnose, trajectories_of
 from harnesspro.stages.evaluate import Cut, jobs_for
 from harnesspro.stages.score import own_disagreement
@@ -70,16 +65,15 @@ def planned_trials(bench: Bench) -> int:
 
 
 def _improve(bench: Bench) -> int:
-    stop, verdicts = _search(bench)
-    if not scan.table(bench, "search").get(bench.base.harness_id):
+    bench, stop, verdicts = _search(bench)
+    if not scan.table(bench, "search", asking=False).get(bench.base.harness_id):
         bench.ports.events.emit("run.stopped", reason=stop.reason)
         return EXIT_INTERRUPTED if stop.reason == "interrupted" else EXIT_BUDGET
-    opening: Opening | None = None
-    accuracy: dict[str, Estimate] = {}
+    graded: Graded | None = None
     if verdicts is not None and bench.config.open_gold:
-        opening, accuracy = finish.open_vault(bench, "confirm")
-    chart = chart_of(bench, verdicts or (), accuracy)
-    document = document_of(bench, chart, stop=stop, opening=opening)
+        graded = finish.open_vault(bench, "confirm")
+    chart = chart_of(bench, verdicts or (), graded)
+    document = document_of(bench, chart, stop=stop, graded=graded)
     _keep_trajectories(bench)
     bench.ports.write_report(document.model_dump(mode="json", by_alias=True))
     finish.archive_front(bench, chart, tuple(one.candidate_id for one in document.front))
@@ -87,18 +81,23 @@ def _improve(bench: Bench) -> int:
     return _exit_code(chart, document, stop)
 
 
-def _search(bench: Bench) -> tuple[StopReason, tuple[Verdict, ...] | None]:
-    """Rounds until Stop, then confirm; verdicts are None where a Cut came first."""
+def _search(bench: Bench) -> tuple[Bench, StopReason, tuple[Verdict, ...] | None]:
+    """Rounds until Stop, then the referee held against probes, then confirm.
+
+    The bench that comes back carries the referee that judged; verdicts are None where a Cut came
+    first.
+    """
     try:
         while True:
             command = _next(bench)
             if isinstance(command, Stop):
                 break
             _one_round(bench, command)
+        bench = calibrated(bench)
         verdicts = finish.confirm(bench)
     except Cut as cut:
-        return StopReason(reason=cut.reason, detail=cut.detail), None
-    return StopReason(reason=command.reason, detail=command.detail), verdicts
+        return bench, StopReason(reason=cut.reason, detail=cut.detail), None
+    return bench, StopReason(reason=command.reason, detail=command.detail), verdicts
 
 
 def _next(bench: Bench) -> RunRound | Stop:
@@ -125,102 +124,6 @@ def _exit_code(chart: Map, document: RunDocument, stop: StopReason) -> int:
     if any(beats(chart, one.candidate_id) for one in document.front):
         return EXIT_BETTER
     return EXIT_BUDGET if stop.reason == "budget" else EXIT_NOTHING
-
-
-def chart_of(bench: Bench, verdicts: tuple[Verdict, ...], accuracy: dict[str, Estimate]) -> Map:
-    """The map the document is drawn from."""
-    search = search_law(bench, scan.table(bench, "search"))
-    if search is None:
-        raise IntegrityError(bench.run_id, "no trial of the initial harness on record")
-    return Map(
-        known=scan.candidates(bench),
-        search=search,
-        confirm=_confirm_law(bench, verdicts),
-        verdicts=verdicts,
-        accuracy=accuracy,
-        isolation=bench.header.isolation,
-        complexity=complexity(bench),
-    )
-
-
-def _confirm_law(bench: Bench, verdicts: tuple[Verdict, ...]) -> JointLaw | None:
-    """Over the initial harness and the judged picks; None where nothing was confirmed."""
-    base = bench.base.harness_id
-    part = restrict(
-        scan.table(bench, "confirm"),
-        candidate_ids=(base, *(verdict.candidate_id for verdict in verdicts)),
-        task_ids=[task.task_id for task in bench.confirm],
-    )
-    if not verdicts or not part.get(base):
-        return None
-    seed = seed_from(bench.config.seed, "confirm")
-    return law(part, base, seed=seed, trusted=bench.referee.trusted)
-
-
-def document_of(
-    bench: Bench, chart: Map, *, stop: StopReason, opening: Opening | None
-) -> RunDocument:
-    """`harnesspro/run@1`."""
-    front = front_points(chart)
-    found = scan.diagnosis(bench, bench.base.harness_id)
-    refusals = scan.refusals(bench)
-    spend = bench.ports.meter.spend()
-    story = Story(
-        findings=found.findings,
-        n_diagnosed_trials=found.n_trials,
-        diagnosed_usd=found.spent_usd,
-        refusals=refusals,
-        dropped_ids=dropped_ids(bench),
-        spend=spend,
-        referee_reason=bench.referee.reason,
-        referee_trusted=bench.referee.trusted,
-    )
-    measured = [key for key in chart.search.ids if key != chart.baseline_id]
-    return RunDocument(
-        run_id=bench.run_id,
-        harness=bench.config.harness_ref,
-        harness_name=bench.header.harness_name,
-        models=bench.config.models,
-        baseline=point(chart, chart.baseline_id),
-        front=front,
-        candidates=tuple(point(chart, key) for key in measured),
-        picks=named_picks(chart, front),
-        verdicts=chart.verdicts,
-        findings=found.findings,
-        n_diagnosed_trials=found.n_trials,
-        diagnosed_usd=found.spent_usd,
-        refusals=refusals,
-        spend=spend,
-        stop=stop,
-        levels=levels(bench),
-        power=_power(bench),
-        referee=RefereeReport(
-            hash=bench.referee.referee_hash,
-            discordant_hit_rate=bench.referee.discordant_hit_rate,
-            trusted=bench.referee.trusted,
-            reason=bench.referee.reason,
-            checks=bench.referee.checks,
-        ),
-        certificate=bench.ports.certify(opening, len(chart.verdicts) + 1),
-        prices=bench.header.prices,
-        seed=bench.config.seed,
-        n_rounds=len(scan.rounds(bench)),
-        elapsed_s=bench.elapsed_s(),
-        words=words(chart, front, story),
-    )
-
-
-def _power(bench: Bench) -> Power:
-    """What the tasks can show, and how fresh the confirm tasks are."""
-    times = bench.header.confirmed_before
-    used = [times[task.content_key] for task in bench.confirm if task.content_key in times]
-    power = power_of(n_search=len(bench.search), n_confirm=len(bench.confirm))
-    return power.model_copy(update={"n_reused": len(used), "n_earlier_runs": max(used, default=0)})
-
-
-def levels(bench: Bench) -> Levels:
-    """How strong the walls of this sitting really are."""
-    return Levels(isolation=bench.header.isolation, firewall=bench.firewall)
 
 
 def _keep_trajectories(bench: Bench) -> None:
@@ -267,11 +170,12 @@ def _eval_document(bench: Bench, cut: Cut | None) -> dict[str, JsonValue]:
     if joint is None:
         raise IntegrityError(bench.run_id, "no trial of the initial harness on record")
     found = estimates(joint, bench.base.harness_id)
-    opening, accuracy = None, None
+    graded = None
     if bench.config.open_gold and cut is None:
-        opening, graded = finish.open_vault(bench, "search")
-        accuracy = graded.get(bench.base.harness_id)
-    own = own_disagreement(trials, bench.base.manifest.answer)
+        graded = finish.open_vault(bench, "search")
+    accuracy = graded.accuracy.get(bench.base.harness_id) if graded else None
+    behaviours = behaviours_on_record(bench.ports.ledger)
+    own = own_disagreement(trials, bench.base.manifest.answer, behaviours=behaviours)
     return {
         "schema": "harnesspro/eval@1",
         **_head(bench),
@@ -285,7 +189,9 @@ def _eval_document(bench: Bench, cut: Cut | None) -> dict[str, JsonValue]:
         "own_disagreement": own.share,
         "levels": levels(bench).model_dump(mode="json"),
         "spend": bench.ports.meter.spend().model_dump(mode="json"),
-        "certificate": bench.ports.certify(opening, 1).model_dump(mode="json"),
+        "certificate": bench.ports.certify(graded.opening if graded else None, 1).model_dump(
+            mode="json"
+        ),
     }
 
 

@@ -30,8 +30,8 @@ class Seen:
     """trial_id -> cluster."""
     passed: PassedBy
     votes: VotesBy
-    is_right: Callable[[Probe, str, Trial], bool]
-    """Whether the answer of this cluster is the probe's right one."""
+    is_right: Callable[[Probe, str], bool]
+    """Whether a cluster is that of the probe's right answer."""
 
 
 def rows_of(
@@ -48,16 +48,31 @@ def rows_of(
     """
     alone = _alone(opening)
     by_place = {(trial.task_id, trial.harness_id): trial for trial in seen.trials}
+    complete = frozenset(complete_ids(probes, harness_ids, seen.trials))
     rows = []
     for probe in probes:
+        if probe.probe_id not in complete:
+            continue
         trials = [by_place.get((probe.probe_id, key)) for key in harness_ids]
-        found = [trial for trial in trials if trial is not None]
-        if trials[0] is not None and len(found) > 1:
-            answers = tuple(_answer(probe, trial, seen) for trial in found)
-            clusters = sorted({answer.cluster for answer in answers} - {NO_ANSWER})
-            scores = _scores(probe.probe_id, clusters, seen, alone=alone, asked=asked)
-            rows.append(ProbeRow(probe_id=probe.probe_id, answers=answers, scores=scores))
+        answers = tuple(_answer(probe, trial, seen) for trial in trials if trial is not None)
+        clusters = sorted({answer.cluster for answer in answers} - {NO_ANSWER})
+        scores = _scores(probe.probe_id, clusters, seen, alone=alone, asked=asked)
+        rows.append(ProbeRow(probe_id=probe.probe_id, answers=answers, scores=scores))
     return tuple(rows)
+
+
+def complete_ids(
+    probes: Sequence[Probe], harness_ids: Sequence[str], trials: Sequence[Trial]
+) -> tuple[str, ...]:
+    """The probes that make a row: answered by the initial harness (the first id) and another."""
+    who: dict[str, set[str]] = {}
+    for trial in trials:
+        who.setdefault(trial.task_id, set()).add(trial.harness_id)
+    return tuple(
+        probe.probe_id
+        for probe in probes
+        if len(here := who.get(probe.probe_id, set())) > 1 and harness_ids[0] in here
+    )
 
 
 def _answer(probe: Probe, trial: Trial, seen: Seen) -> ProbeAnswer:
@@ -66,7 +81,7 @@ def _answer(probe: Probe, trial: Trial, seen: Seen) -> ProbeAnswer:
     return ProbeAnswer(
         candidate_id=trial.harness_id,
         cluster=cluster,
-        right=answered and seen.is_right(probe, cluster, trial),
+        right=answered and seen.is_right(probe, cluster),
         answered=answered,
         n_chars=len(canonical_json(trial.answer)) if answered else 0,
         latency_s=trial.latency_s,

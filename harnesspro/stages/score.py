@@ -32,21 +32,44 @@ def table_of(
     models' opinions.
     """
     answers = answers_of(trials, spec.kind, behaviours=behaviours)
+    passed = passed_by(
+        trials,
+        tasks,
+        spec=spec,
+        checks=referee.checks,
+        said=owner_results,
+        behaviours=behaviours,
+    )
+    return build_table(answers, judge_answers(referee, answers, passed, votes=votes))
+
+
+def passed_by(
+    trials: Sequence[Trial],
+    tasks: Mapping[str, Task],
+    *,
+    spec: AnswerSpec,
+    checks: Sequence[Check],
+    said: Results,
+    behaviours: Behaviours | None = None,
+) -> dict[tuple[str, str], dict[str, float]]:
+    """(task_id, cluster) -> check_id -> how far that answer passed; silent checks are absent.
+
+    Of a cluster the answer of the first trial id is checked.
+    """
     passed: dict[tuple[str, str], dict[str, float]] = {}
     for trial in sorted(trials, key=lambda trial: trial.trial_id):
-        if trial.outcome == "answered":
-            key = (trial.task_id, cluster_of(trial, spec.kind, behaviours))
-            if key not in passed:
-                task = tasks[trial.task_id]
-                shares = {
-                    check.check_id: _share(
-                        check, task, trial, spec=spec, said=owner_results, key=key
-                    )
-                    for check in referee.checks
-                    if check.admitted
-                }
-                passed[key] = {name: x for name, x in shares.items() if x is not None}
-    return build_table(answers, judge_answers(referee, answers, passed, votes=votes))
+        if trial.outcome != "answered":
+            continue
+        key = (trial.task_id, cluster_of(trial, spec.kind, behaviours))
+        if key not in passed:
+            task = tasks[trial.task_id]
+            shares = {
+                check.check_id: _share(check, task, trial, spec=spec, said=said, key=key)
+                for check in checks
+                if check.admitted
+            }
+            passed[key] = {name: x for name, x in shares.items() if x is not None}
+    return passed
 
 
 def _share(

@@ -78,6 +78,7 @@ def a_bench(folder, proposer, **told) -> Bench:
         grader=None,
         events=NullSink(),
         clock=told.get("clock", FixedClock()),
+        voices={},
         proposers=(proposer,),
         read_harness=lambda files: harness_from_files(files, where="candidate"),
         apply_patch=apply_patch,

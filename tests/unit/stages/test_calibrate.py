@@ -55,7 +55,7 @@ def seen_of(trials, check=None, judge=None, votes=None):
         clusters={trial.trial_id: trial.answer or NO_ANSWER for trial in trials},
         passed=said,
         votes=votes or {},
-        is_right=lambda probe, cluster, trial: trial.answer == probe.answer,
+        is_right=lambda probe, cluster: cluster == probe.answer,
     )
 
 
@@ -136,7 +136,8 @@ def test_each_member_of_the_panel_has_one_vote():
 
     cast = shares(["panel:a", "panel:b", "panel:c"], votes, "t")
 
-    assert cast is not None and cast == {
+    assert cast is not None
+    assert cast == {
         "x": pytest.approx(2 / 3),
         "y": pytest.approx(1 / 3),
     }

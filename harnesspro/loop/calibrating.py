@@ -1,0 +1,229 @@
+"""After the last round, before the picks are frozen: the referee is held against probes.
+
+The initial harness and the likely picks answer generated tasks whose truth is known. That says which
+channels are heard and how often the referee is right where answers differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harnesspro.checks import probes_for
+from harnesspro.core import referee as referees
+from harnesspro.core.answers import Behaviours, cluster
+from harnesspro.core.calibration import (
+    N_ADMITTING,
+    Enough,
+    Marks,
+    Merits,
+    ProbeRow,
+    calibration_of,
+    mark,
+    next_probes,
+    pairs_of,
+)
+from harnesspro.core.channels import kind_of
+from harnesspro.core.confirm import MOST_PICKS, freeze_picks
+from harnesspro.core.front import best, front_ids, knee
+from harnesspro.core.hashing import seed_from
+from harnesspro.core.power import referee_route_possible
+from harnesspro.core.records import AnswerSpec, Calibration, Probe, Referee, Trial
+from harnesspro.loop import scan
+from harnesspro.loop.bench import Bench
+from harnesspro.loop.hearing import asked_by, hear
+from harnesspro.loop.live import complexity, keeping, search_law
+from harnesspro.stages.calibrate import Seen, complete_ids, form, merits_of, opinion_check, rows_of
+from harnesspro.stages.evaluate import jobs_for
+from harnesspro.stages.score import passed_by
+
+PROBE_DRAW = "probe/0"
+LEAST_PROBES, PROBES_A_TASK = 240, 4
+"""At most four probes for each confirm task, and 240 where there are few."""
+_RECORD = ("referee", "confirm")
+
+
+def calibrated(bench: Bench) -> Bench:
+    """The bench under the referee that confirm is judged by: measured, or with the reason why not.
+
+    Raises:
+        Cut: time, money or the user ended it; what was measured is on record.
+    """
+    kept = bench.ports.ledger.get(*_RECORD)
+    if kept is not None:
+        return replace(bench, referee=Referee.model_validate(kept))
+    variants = likely_picks(bench)
+    reason = why_not(bench, variants)
+    referee = _calibrate(bench, variants) if reason is None else _unmeasured(bench.referee, reason)
+    bench.ports.ledger.put(*_RECORD, referee.model_dump(mode="json"))
+    return replace(bench, referee=referee)
+
+
+def likely_picks(bench: Bench) -> tuple[str, ...]:
+    """At most three candidates that may be picked: by the present order, then the front's ends."""
+    joint = search_law(bench, scan.table(bench, "search"))
+    if joint is None:
+        return ()
+    ids = [key for key in joint.ids if key != joint.baseline_id]
+    front = front_ids(joint, complexity=complexity(bench))
+    picks = freeze_picks(
+        joint, candidate_ids=ids, front=front, max_picks=MOST_PICKS, keeping=keeping(bench)
+    )
+    standing = [key for key in front if key in ids]
+    ends = [knee(joint, standing), best(joint, standing)]
+    likely = [*(pick.candidate_id for pick in picks), *(key for key in ends if key is not None)]
+    return tuple(dict.fromkeys(likely))[:MOST_PICKS]
+
+
+def n_most(bench: Bench) -> int:
+    """How many probes may be measured: as the user said, else by the number of confirm tasks."""
+    if bench.config.n_probes is not None:
+        return bench.config.n_probes
+    return max(LEAST_PROBES, PROBES_A_TASK * len(bench.confirm))
+
+
+def why_not(bench: Bench, variants: Sequence[str]) -> str | None:
+    """Why measuring the referee would be money for nothing; None where it is not."""
+    if not variants:
+        return "no candidate was left to judge"
+    if not bench.referee.checks and not bench.config.channels:
+        return "no check was admitted and no independent model was named"
+    if bench.config.n_probes == 0:
+        return "--probes 0 forbids it"
+    if bench.config.n_probes is None:
+        n, eps = len(bench.confirm), bench.config.margin
+        if not referee_route_possible(n, eps):
+            return (
+                f"with {n} confirm tasks not even a good referee could show a loss of at most "
+                f"{100 * eps:g} points (--probes N measures it all the same)"
+            )
+        if not _affordable(bench, len(variants)):
+            return "the cap leaves no room for it beside the final measurement"
+    return None
+
+
+def _affordable(bench: Bench, n_variants: int) -> bool:
+    """Whether the probes that admit channels fit under the cap beside confirm."""
+    cap = bench.config.budget_usd
+    if cap is None:
+        return True
+    world = scan.scan(bench)
+    first = scan.per_trial(bench).usd * N_ADMITTING * (1 + n_variants)
+    return world.spent_usd + world.confirm.usd + first <= cap
+
+
+def _unmeasured(opening: Referee, reason: str) -> Referee:
+    calibration = Calibration(
+        n_probes=0, n_discordant=0, hit_rate=None, tilt=None, n_ties=0, reason=reason
+    )
+    return referees.freeze(opening.checks, calibration=calibration)
+
+
+# --- measuring ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """What the probes measured so far make of the referee."""
+
+    rows: tuple[ProbeRow, ...]
+    referee: Referee | None
+    """None before there are enough probes to admit channels."""
+    merits: Merits
+    marks: Marks | None
+    n_pairs: int
+
+
+def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
+    bench.ports.events.emit("phase", name="calibrate", round=None, n_rounds=None)
+    seed = seed_from(bench.config.seed, "probes")
+    most = n_most(bench)
+    probes = probes_for(bench.base.manifest.answer, bench.search, seed=seed, n=most)
+    ids = (bench.base.harness_id, *variants)
+    n_asked = 0
+    standing = _Standing(rows=(), referee=None, merits={}, marks=None, n_pairs=0)
+    while True:
+        n_rows = len(standing.rows)  # a probe that stayed void gives none
+        step = next_probes(
+            n_rows,
+            n_most=n_rows + len(probes) - n_asked,
+            n_pairs=standing.n_pairs,
+            marks=standing.marks,
+        )
+        if isinstance(step, Enough):
+            break
+        n_asked += step.n
+        standing = _measure(bench, probes[:n_asked], ids, seed=seed)
+    if standing.referee is None:
+        return _unmeasured(bench.referee, step.reason)
+    return _frozen(standing, seed=seed, reason=step.reason)
+
+
+def _frozen(standing: _Standing, *, seed: int, reason: str) -> Referee:
+    assert standing.referee is not None
+    found = calibration_of(standing.rows, standing.merits, seed=seed, reason=reason)
+    formed = standing.referee
+    return referees.freeze(formed.checks, formed.panel, channels=formed.channels, calibration=found)
+
+
+def _measure(bench: Bench, probes: Sequence[Probe], ids: Sequence[str], *, seed: int) -> _Standing:
+    """Run what is not on record, ask the channels where answers differ, mark the referee.
+
+    Behind the probes that admit channels only those admitted are asked.
+    """
+    opening, names = bench.referee, bench.config.channels
+    trials = _answers(bench, probes, ids)
+    admitting = complete_ids(probes, ids, trials)[:N_ADMITTING]
+    first = _seen(bench, probes, [t for t in trials if t.task_id in admitting], asked=names)
+    rows = rows_of(probes, ids, first, opening=opening, asked=names)
+    if len(rows) < N_ADMITTING:
+        return _Standing(rows, None, {}, None, n_pairs=len(pairs_of(rows, seed=seed)))
+    referee = form(rows, opening, asked=names, seed=seed)
+    seen = _seen(bench, probes, trials, asked=asked_by(referee))
+    rows = rows_of(probes, ids, seen, opening=opening, asked=names)
+    n_pairs = len(pairs_of(rows, seed=seed))
+    if not referee.checks and not referee.panel:
+        return _Standing(rows, referee, {}, None, n_pairs=n_pairs)
+    merits = merits_of(rows, referee, passed=seen.passed, votes=seen.votes)
+    marks = mark(pairs_of(rows[N_ADMITTING:], seed=seed), merits)
+    return _Standing(rows, referee, merits, marks, n_pairs=n_pairs)
+
+
+def _answers(bench: Bench, probes: Sequence[Probe], ids: Sequence[str]) -> list[Trial]:
+    """The trials of these harnesses on these probes, probe by probe; voids left out."""
+    tasks = [probe.task for probe in probes]
+    harnesses = [bench.harness(key) for key in ids]
+    jobs = jobs_for(harnesses, tasks, draws=(PROBE_DRAW,), models=bench.config.models)
+    place = {job.trial_id: index for index, job in enumerate(jobs)}
+    trials = [trial for trial in bench.run(jobs) if trial.outcome != "void"]
+    return sorted(trials, key=lambda trial: place[trial.trial_id])
+
+
+def _seen(
+    bench: Bench, probes: Sequence[Probe], trials: Sequence[Trial], *, asked: Sequence[str]
+) -> Seen:
+    spec = bench.base.manifest.answer
+    tasks = {probe.probe_id: probe.task for probe in probes}
+    right = [(probe.task, probe.answer) for probe in probes]
+    heard = hear(bench, trials, tasks, asked=asked, known_right=right)
+    passed = passed_by(
+        trials,
+        tasks,
+        spec=spec,
+        checks=(*bench.referee.checks, *(opinion_check(n) for n in asked if kind_of(n) != "panel")),
+        said=heard.results,
+        behaviours=heard.behaviours,
+    )
+    return Seen(
+        trials=trials,
+        clusters=heard.clusters(bench, trials),
+        passed=passed,
+        votes=heard.votes,
+        is_right=lambda probe, key: key == _right(probe, spec, heard.behaviours),
+    )
+
+
+def _right(probe: Probe, spec: AnswerSpec, behaviours: Behaviours) -> str:
+    """The cluster of a probe's own answer."""
+    key = cluster(spec.kind, "answered", probe.answer)
+    return behaviours.get((probe.probe_id, key), key)
