@@ -394,7 +394,8 @@ ChannelKind = Literal["user", "checks", "panel", "judge", "verifier"]
 class Channel(Record):
     """One way to tell a right answer from a wrong one, and how it did on probes.
 
-    Measured over probes on which the variants' answers hold both a right and a wrong one.
+    Measured over probes on which the variants' answers hold both a right and a wrong one, and but for
+    `silent` over those of them on which it speaks.
     """
 
     name: str
@@ -402,13 +403,14 @@ class Channel(Record):
     kind: ChannelKind
     auc: Estimate | None = None
     """Within-task AUC: chance that it puts a right answer of a probe above a wrong one; a tie is
-    half. `n` counts probes."""
+    half. `n` counts the probes on which it speaks."""
     silent: float | None = None
-    """Share of those probes on which it says the same of every answer."""
+    """Share of the probes on which it says the same of every answer, or nothing."""
     baselines: dict[str, float] = {}
     """Naive rule -> its within-task AUC on the same probes."""
     lead: Estimate | None = None
-    """Its AUC over the strongest naive rule's; admitted only where `low` is above 0."""
+    """Its AUC over the strongest naive rule's; admitted only where `low`, a one-sided 95 % bound, is
+    above 0."""
     pick_gain: Estimate | None = None
     """Right answers gained by picking each probe's answer by it instead of at random."""
     admitted: bool = False
