@@ -14,10 +14,8 @@ import numpy as np
 
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Estimate
-from harnesspro.core.stats import MOST_TASKS, Floats, first_where
+from harnesspro.core.stats import MOST_TASKS, REACH, Floats, first_where
 
-REACH = 2.0
-"""A saving counts when it holds though one more task costs so many times the dearest seen."""
 N_DRAWS = 2000
 _LEAST_COST = 1e-9
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from harnesspro.core.records import Estimate
 from harnesspro.core.stats import (
     N_BOOT,
+    REACH,
     Floats,
     boot_counts,
+    bounded_estimate,
     exact_share,
     min_detectable_gain,
-    percentile_estimate,
     upper_bound,
 )
 from harnesspro.core.table import Row, Rows, Table
@@ -53,6 +54,9 @@ class Counts:
     """Changed tasks on which the initial harness had answered."""
     could_gain: int
     """Changed tasks on which the candidate answered."""
+    dearest_usd: float = 0.0
+    """Of the candidate, over these tasks."""
+    slowest_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,6 +190,8 @@ def count(rows: Rows, base: Rows) -> Counts:
         changed=len(differing),
         could_lose=sum(row0.answered for _, row0 in differing),
         could_gain=sum(row.answered for row, _ in differing),
+        dearest_usd=max((row.cost_usd for row, _ in pairs), default=0.0),
+        slowest_s=max((row.latency_s for row, _ in pairs), default=0.0),
     )
 
 
@@ -206,6 +212,8 @@ class Estimates:
 def estimates(joint: JointLaw, candidate_id: str) -> Estimates:
     """Score, cost, latency and share of changed answers with intervals.
 
+    Means cover with few tasks and heavy tails too: one unseen task is granted the worst score, the
+    best, or twice the dearest (slowest) seen.
     Where the referee is not trusted, the score's interval reaches at least as far as the changed
     answers alone allow: what nobody can judge is drawn as unknown, not as equal.
     """
@@ -214,18 +222,17 @@ def estimates(joint: JointLaw, candidate_id: str) -> Estimates:
     of_baseline = candidate_id == joint.baseline_id
     alpha = ALPHA if of_baseline else joint.alpha
 
-    def estimate(draws: Floats) -> Estimate:
-        return percentile_estimate(
-            float(draws[0, column]), draws[1:, column], n=seen.n, alpha=alpha
-        )
+    def estimate(draws: Floats, *, most: float, least: float | None = None) -> Estimate:
+        mean, drawn = float(draws[0, column]), draws[1:, column]
+        return bounded_estimate(mean, drawn, n=seen.n, alpha=alpha, least=least, most=most)
 
-    score = estimate(joint.score)
+    score = estimate(joint.score, least=0.0, most=1.0)
     if not of_baseline and not joint.trusted:
         score = _unjudged(score, seen, anchor=float(joint.score[0, 0]), alpha=alpha)
     return Estimates(
         score=score,
-        cost_usd_per_task=estimate(joint.cost),
-        latency_s=estimate(joint.latency),
+        cost_usd_per_task=estimate(joint.cost, most=REACH * seen.dearest_usd),
+        latency_s=estimate(joint.latency, most=REACH * seen.slowest_s),
         answers_changed=None if of_baseline else exact_share(seen.changed, seen.n, alpha=alpha),
     )
 

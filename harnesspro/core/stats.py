@@ -18,6 +18,8 @@ from harnesspro.core.records import Estimate, Power
 Floats = NDArray[np.float64]
 
 N_BOOT = 2000
+REACH = 2.0
+"""The tail of a cost or a time that was not seen is granted to reach so many times the most seen."""
 MOST_TASKS = 20_000
 """Above this, "more tasks" is no advice."""
 
@@ -151,16 +153,59 @@ def widened_tail(tail: float, n: int) -> float:
 
 
 def percentile_estimate(mean: float, draws: Floats, *, n: int, alpha: float = 0.05) -> Estimate:
-    """A mean with the expanded percentile interval of its bootstrap draws over n tasks."""
+    """A mean over n tasks with an interval from its bootstrap draws.
+
+    The wider of the expanded percentile and Student's t. Where nearly all tasks have one value, or a
+    rare one is far off, it covers too seldom: see `bounded_estimate`.
+    """
+    from scipy.special import stdtrit
+
     tail = widened_tail(alpha / 2, n)
     low, high = np.quantile(draws, [tail, 1 - tail])
-    return Estimate(mean=mean, low=min(float(low), mean), high=max(float(high), mean), n=n)
+    half = 0.0
+    if n > 1:
+        half = -float(stdtrit(n - 1, alpha / 2)) * float(draws.std()) * math.sqrt(n / (n - 1))
+    return Estimate(
+        mean=mean, low=min(float(low), mean - half), high=max(float(high), mean + half), n=n
+    )
+
+
+def bounded_estimate(
+    mean: float,
+    draws: Floats,
+    *,
+    n: int,
+    alpha: float = 0.05,
+    least: float | None = None,
+    most: float | None = None,
+) -> Estimate:
+    """The same where a task's value is at least `least` or at most `most`; None: no bound is known.
+
+    On a bounded side one unseen task is granted the bound, with the weight it has in a Bayesian
+    bootstrap (Gaffke 2005): this covers at any n.
+    """
+    unseen = np.random.default_rng(n).beta(1, n, size=draws.size)
+    found = percentile_estimate(mean, draws, n=n, alpha=alpha)
+    low, high = found.low, found.high
+    if least is not None:
+        low = min(mean, float(np.quantile(draws + unseen * (least - draws), alpha / 2)))
+    if most is not None:
+        high = max(mean, float(np.quantile(draws + unseen * (most - draws), 1 - alpha / 2)))
+    return Estimate(mean=mean, low=low, high=high, n=n)
 
 
 def mean_interval(
-    values: Sequence[float] | Floats, *, seed: int, alpha: float = 0.05, n_boot: int = N_BOOT
+    values: Sequence[float] | Floats,
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    n_boot: int = N_BOOT,
+    least: float | None = None,
+    most: float | None = None,
 ) -> Estimate:
     """The mean of the values, one a task, with a bootstrap interval over tasks.
+
+    `least` and `most` bound what a value can be; with them the interval covers at any number of tasks.
 
     Raises:
         ValueError: there is no value.
@@ -169,4 +214,5 @@ def mean_interval(
     if not data.size:
         raise ValueError("no values, so no mean")
     draws = boot_counts(data.size, seed=seed, n_boot=n_boot) @ data / data.size
-    return percentile_estimate(float(data.mean()), draws, n=data.size, alpha=alpha)
+    mean = float(data.mean())
+    return bounded_estimate(mean, draws, n=data.size, alpha=alpha, least=least, most=most)

@@ -21,8 +21,8 @@ from harnesspro.core.stats import (
 from harnesspro.core.table import Row
 
 EPS, ALPHA, TOLERANCE = 0.05, 0.05, 0.02
-COVERED = 0.95 - 0.02 - 0.01
-"""Nominal less the two points allowed, less the error of 600 simulated runs."""
+COVERED = 0.95 - 0.02
+"""Nominal less the two points allowed."""
 NOBODY = freeze([])
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harnesspro.core.costs import REACH, Guarded, compare_costs
-from harnesspro.core.stats import upper_bound
+from harnesspro.core.costs import Guarded, compare_costs
+from harnesspro.core.stats import REACH, upper_bound
 
 PRICES = st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.01, 1)), min_size=1, max_size=40)
 

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from harnesspro.core.stats import (
     agreement_upper,
     boot_counts,
     exact_share,
+    first_where,
     lower_bound,
     mean_interval,
     min_detectable_gain,
@@ -123,3 +125,33 @@ def test_an_interval_contains_its_mean(values):
     found = mean_interval(values, seed=1, n_boot=50)
 
     assert found.low <= found.mean <= found.high
+
+
+def share_covered(draw, truth, *, n_runs=1000, **bounds):
+    rng = np.random.default_rng(11)
+    found = [mean_interval(draw(rng), seed=3, n_boot=400, **bounds) for _ in range(n_runs)]
+    return np.mean([one.low <= truth <= one.high for one in found])
+
+
+@pytest.mark.parametrize("n", [20, 32, 64])
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.9, 0.95, 0.99])
+def test_the_interval_of_a_mean_between_bounds_covers_however_rare_a_miss_is(n, share):
+    def draw(rng):
+        return (rng.random(n) < share).astype(float)
+
+    assert share_covered(draw, share, least=0.0, most=1.0) >= 0.93
+
+
+@pytest.mark.parametrize("n", [20, 32, 64])
+def test_the_interval_of_a_mean_without_bounds_covers_where_values_are_of_one_kind(n):
+    assert share_covered(lambda rng: rng.beta(4, 1, size=n), 0.8) >= 0.93
+    assert share_covered(lambda rng: rng.standard_normal(n), 0.0) >= 0.93
+
+
+@pytest.mark.parametrize(("holds_from", "expected"), [(1, 1), (7, 7), (10, 10), (11, None)])
+def test_the_first_integer_for_which_a_statement_holds(holds_from, expected):
+    assert first_where(lambda n: n >= holds_from, after=0, upto=10) == expected
+
+
+def test_between_nothing_there_is_no_first():
+    assert first_where(lambda _: True, after=3, upto=3) is None
