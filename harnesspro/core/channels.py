@@ -34,14 +34,8 @@ class _Cluster:
 
     key: str
     members: tuple[ProbeAnswer, ...]
-
-    @property
-    def right(self) -> bool:
-        return any(answer.right for answer in self.members)
-
-    @property
-    def answered(self) -> bool:
-        return any(answer.answered for answer in self.members)
+    right: bool
+    answered: bool
 
     def mean(self, measure: Callable[[ProbeAnswer], float]) -> float:
         return sum(map(measure, self.members)) / len(self.members)
@@ -145,7 +139,15 @@ def _clusters(row: ProbeRow) -> tuple[_Cluster, ...]:
     grouped: dict[str, list[ProbeAnswer]] = {}
     for answer in row.answers:
         grouped.setdefault(answer.cluster, []).append(answer)
-    return tuple(_Cluster(key, tuple(members)) for key, members in grouped.items())
+    return tuple(
+        _Cluster(
+            key=key,
+            members=tuple(members),
+            right=any(answer.right for answer in members),
+            answered=any(answer.answered for answer in members),
+        )
+        for key, members in grouped.items()
+    )
 
 
 def _measured(channel: Channel, views: Sequence[_View], *, seed: int) -> Channel:
