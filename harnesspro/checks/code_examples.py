@@ -17,7 +17,7 @@ _SAYS = re.compile(
     r"|returns?|gives?|is|evaluates\s+to)\s*(?:#\s*)?"
 )
 _TOKEN = re.compile(r"(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|True|False|None|true|false)(?=$|[\s.,;:)])")
-_GOES_ON = re.compile(r"\s*[-+*/%=<>^&|(\[]")
+_GOES_ON = re.compile(r"\s*[-+*/%=<>^&|(\[]|[\w'\"]")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _LOWER = {"true": True, "false": False}
 _MOST_EXAMPLES = 20

@@ -103,15 +103,15 @@ _PLACES = (
     r"|path|remov|operation|digit|swap|shift|balance|matrix|grid|bigger than|element at|i-th|polynom"
     r"|even places|odd places|slope|monotonic|sorted|increasing|decreasing|sum to|palindrom|pairs?\b"
 )
-_SORTS = r"(?:ascending|increasing|non-decreasing|sorted) order|\bsort(?:s|ed)?\b"
+_SORTS = r"(?:ascending|increasing|non-decreasing|sorted) order|\bsort(?:s|ed)?\b|smallest (?:one )?first"
 _NOT_RISING = (
     r"descend|decreas|revers|largest to|strange|odd|even|third|divisible|indic|index|lexicograph"
-    r"|according|based on|length|by the|by their|\bif\b|whether|check|frequen|number of|binary|names"
+    r"|according|based on|length|remainder|by the|by their|\bif\b|whether|check|frequen|number of|binary|names"
 )
 _AGGREGATES = (
     r"(?:\breturns?|\bfinds?|\bcalculates?|\bcomputes?|\bgets?|\bgives?)\s+(?:me\s+|you\s+)?"
     r"(?:the\s+|a\s+)?(?:sum|product|maximum|minimum|max|min|largest|smallest|mean|average|median|"
-    r"number|count|total)\b"
+    r"number of|count of|total of|how many)\b|\breturns? how many\b"
 )
 
 _KNOWN: tuple[tuple[Callable[[str, Asked], bool], Relation], ...] = (
@@ -151,7 +151,8 @@ _KNOWN: tuple[tuple[Callable[[str, Asked], bool], Relation], ...] = (
     ),
     (
         _matches(
-            r"returns? [^.]*?(?:descending|decreasing) order", r"\bif\b|whether|check|length|by the"
+            r"returns? [^.]*?(?:(?:descending|decreasing) order|largest (?:one )?first)",
+            r"\bif\b|whether|check|length|by the",
         ),
         Relation("falls", None, _falls),
     ),

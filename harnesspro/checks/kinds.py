@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import JsonValue
 
-from harnesspro.checks import choice_answers, json_answers, number_answers, text_answers
+from harnesspro.checks import (
+    choice_answers,
+    code_answers,
+    json_answers,
+    number_answers,
+    text_answers,
+)
 from harnesspro.checks.kind import CheckKind
 from harnesspro.core.hashing import content_id
 from harnesspro.core.records import AnswerSpec, Check, Probe, Task
 
 KINDS: dict[str, CheckKind] = {
     module.KIND.kind: module.KIND
-    for module in (json_answers, choice_answers, number_answers, text_answers)
+    for module in (json_answers, choice_answers, number_answers, text_answers, code_answers)
 }
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from harnesspro.checks import empty_answer, mutants
+from harnesspro.checks.code_admission import measured_program
 from harnesspro.checks.code_suite import SAYS_NOTHING
-from harnesspro.core.answers import Behaviours, cluster_of
+from harnesspro.core.answers import Behaviours, cluster, cluster_of
 from harnesspro.core.hashing import content_id
 from harnesspro.core.ports import Ledger, Sandbox, SandboxSpec
-from harnesspro.core.records import Check, Manifest, Task, Trial, UserCheck
+from harnesspro.core.records import AnswerSpec, Check, Manifest, Probe, Task, Trial, UserCheck
 from harnesspro.stages.programs import (
     Start,
     answer_name,
@@ -28,6 +30,7 @@ from harnesspro.stages.programs import (
 )
 
 KIND, PROGRAM_KIND = "user_check", "program_check"
+WRONG_A_PROBE = 2
 
 Results = Mapping[tuple[str, str, str], float]
 """(check_id, task_id, cluster) -> how far the answer passed; absent where the check is silent."""
@@ -86,11 +89,55 @@ def check_answers(trials: Sequence[Trial], tasks: Mapping[str, Task], bench: Che
         HarnessProError: a check could not even be started; that says nothing of the answer.
     """
     answers = list(_distinct(trials, tasks, bench))
+    _record_owners(answers, bench)
+    _record_programs(answers, bench)
+
+
+def admit_programs(
+    checks: Sequence[Check], probes: Sequence[Probe], bench: CheckBench, *, seed: int
+) -> tuple[Check, ...]:
+    """The checks as they are, those of `bench.programs` with what was measured of them on probes.
+
+    Each program judges every probe's own answer, an empty one and up to `WRONG_A_PROBE` mutants.
+
+    Raises:
+        HarnessProError: a program could not be started.
+    """
+    spec = bench.manifest.answer
+    right = [_probe_answer(probe, probe.answer, spec) for probe in probes]
+    wrong = [
+        _probe_answer(probe, value, spec)
+        for probe in probes
+        for value in [*mutants(probe, spec, seed=seed)[:WRONG_A_PROBE], empty_answer(spec)]
+    ]
+    _record_programs([*right, *wrong], bench)
+    said = results_on_record(bench.ledger)
+    names = {check.check_id for check in bench.programs}
+    return tuple(
+        measured_program(
+            check,
+            [said.get((check.check_id, a.task.task_id, a.cluster)) for a in right],
+            [said.get((check.check_id, a.task.task_id, a.cluster)) for a in wrong],
+        )
+        if check.check_id in names
+        else check
+        for check in checks
+    )
+
+
+def _probe_answer(probe: Probe, value: JsonValue, spec: AnswerSpec) -> _Answer:
+    return _Answer(probe.task, cluster(spec.kind, "answered", value), value)
+
+
+def _record_owners(answers: Sequence[_Answer], bench: CheckBench) -> None:
     for said in side_by_side(
         lambda answer: _owners_say(answer, bench), answers, n_at_once=bench.n_at_once
     ):
         for record, passed in said.items():
             bench.ledger.put(KIND, record, {"passed": passed})
+
+
+def _record_programs(answers: Sequence[_Answer], bench: CheckBench) -> None:
     for shares in side_by_side(
         lambda answer: _programs_say(answer, bench), answers, n_at_once=bench.n_at_once
     ):
