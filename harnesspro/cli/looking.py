@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from harnesspro.cli.output import put, put_json, say
 from harnesspro.core.errors import ConfigError, IntegrityError, UsageError
+
+if TYPE_CHECKING:
+    from harnesspro.core.records import RunDocument
 
 _RUN_HELP = "A run id, a unique prefix, latest, or a run folder."
 RUN = typer.Argument(..., help=_RUN_HELP)
@@ -33,18 +36,21 @@ def show(
     run: str = LATEST,
     as_json: bool = JSON,
     as_csv: bool = typer.Option(False, "--csv", help="The table as CSV on stdout."),
+    max_latency_s: float | None = typer.Option(
+        None, "--max-latency-s", min=0.0, help="The front of those this fast on average."
+    ),
     out: str | None = OUT,
 ) -> int:
     """The front, the baseline, the verdicts and the spend of a run."""
-    from harnesspro.store.runs import read_document
-
     if as_json and as_csv:
         raise UsageError("show", "--json and --csv", expected="one of the two")
-    run_dir = _run_dir(run, out)
+    run_dir = run_folder(run, out)
     other = _other_document(run_dir)
     if other is not None:
+        if max_latency_s is not None:
+            raise UsageError("--max-latency-s", f"a {other['schema']} document", expected=_IMPROVE)
         return _show_other(other, as_json=as_json, as_csv=as_csv)
-    doc = read_document(run_dir)
+    doc, note = _document(run_dir, max_latency_s=max_latency_s)
     if as_json:
         put_json(doc.model_dump(mode="json", by_alias=True))
     elif as_csv:
@@ -57,8 +63,22 @@ def show(
         from harnesspro.view.terminal import print_document
 
         page = run_dir / "report.html"
-        print_document(doc, Console(), report=str(page) if page.is_file() else None, out=out)
+        report = str(page) if page.is_file() else None
+        print_document(doc, Console(), report=report, out=out, note=note)
     return 0
+
+
+def _document(run_dir: Path, *, max_latency_s: float | None) -> tuple[RunDocument, str]:
+    """The run's report, its front among the fast enough where that is asked, and a note of it."""
+    from harnesspro.store.runs import read_document
+
+    doc = read_document(run_dir)
+    if max_latency_s is None:
+        return doc, ""
+    from harnesspro.view.latency import within_latency
+
+    filtered = within_latency(doc, max_latency_s)
+    return filtered, filtered.words[0]
 
 
 def view(
@@ -71,7 +91,7 @@ def view(
     """The report as one page that needs no network; prints where it lies."""
     from harnesspro.store.runs import read_document, write_text
 
-    run_dir = _run_dir(run, out)
+    run_dir = run_folder(run, out)
     target = Path(html).expanduser() if html is not None else run_dir / "report.html"
     if html is not None or not target.is_file():
         from harnesspro.view.page import page_html
@@ -186,7 +206,12 @@ def export(
     return 0
 
 
-def _run_dir(run: str, out: str | None) -> Path:
+def run_folder(run: str, out: str | None) -> Path:
+    """The folder of the run that `run` names.
+
+    Raises:
+        UsageError: no such run.
+    """
     from harnesspro.config import out_folder
     from harnesspro.store.runs import find_run
 
@@ -205,12 +230,13 @@ def _other_document(run_dir: Path) -> dict[str, Any] | None:
     return value if is_other else None
 
 
+_IMPROVE = "an improve run"
 _OTHERS = frozenset({"harnesspro/eval@1", "harnesspro/diagnosis@1"})
 
 
 def _show_other(document: dict[str, Any], *, as_json: bool, as_csv: bool) -> int:
     if as_csv:
-        raise UsageError("--csv", f"a {document.get('schema')} document", expected="an improve run")
+        raise UsageError("--csv", f"a {document.get('schema')} document", expected=_IMPROVE)
     if as_json:
         put_json(document)
         return 0

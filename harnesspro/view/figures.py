@@ -98,15 +98,6 @@ def percent_interval(estimate: Estimate) -> str:
     return f"[{100 * estimate.low:.0f}, {100 * estimate.high:.0f}] %"
 
 
-def share_interval(estimate: Estimate | None) -> str:
-    """`0.71 [0.60, 0.80]`: a rate in [0, 1] with its bounds."""
-    if estimate is None:
-        return NOTHING
-    return f"{estimate.mean:.2f} {score_interval(estimate)}"
-
-
-def signed_interval(estimate: Estimate | None) -> str:
-    """`+0.12 [+0.03, +0.20]`: a difference of rates with its bounds."""
-    if estimate is None:
-        return NOTHING
-    return f"{estimate.mean:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+def signed_interval(estimate: Estimate) -> str:
+    """`[+0.03, +0.20]`: bounds of a difference."""
+    return f"[{estimate.low:+.2f}, {estimate.high:+.2f}]"

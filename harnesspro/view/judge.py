@@ -12,7 +12,7 @@ from harnesspro.core.phrases import (
     claim_words,
     sealed_words,
 )
-from harnesspro.core.records import Channel, RefereeReport, RunDocument
+from harnesspro.core.records import Channel, Estimate, RefereeReport, RunDocument
 from harnesspro.view import figures
 from harnesspro.view.rows import rows
 from harnesspro.view.sentences import sentence
@@ -22,19 +22,25 @@ Fact = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """A number and, below it, what belongs to it; both are text."""
+
+    value: str = figures.NOTHING
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChannelLine:
-    """A channel as a table shows it; every cell is text."""
+    """A channel as a table shows it."""
 
     name: str
-    kind: str
-    auc: str
-    naive: str
-    """The strongest naive rule and its AUC on the same probes."""
-    lead: str
-    silent: str
-    gain: str
-    heard: str
-    """`yes` or `no`."""
+    auc: Cell
+    naive: Cell
+    """AUC of the strongest naive rule on the same probes, and its name."""
+    lead: Cell
+    silent: Cell
+    gain: Cell
+    heard: bool
     reason: str
 
 
@@ -45,24 +51,36 @@ def channel_lines(referee: RefereeReport) -> tuple[ChannelLine, ...]:
 
 
 def _line(channel: Channel) -> ChannelLine:
+    auc, silent = channel.auc, channel.silent
     return ChannelLine(
         name=channel.name,
-        kind=channel.kind,
-        auc=figures.share_interval(channel.auc),
+        auc=Cell(figures.score(auc.mean), figures.score_interval(auc)) if auc else Cell(),
         naive=_strongest(channel),
-        lead=figures.signed_interval(channel.lead),
-        silent=figures.NOTHING if channel.silent is None else figures.percent(channel.silent),
-        gain=figures.signed_interval(channel.pick_gain),
-        heard="yes" if channel.admitted else "no",
+        lead=_difference(channel.lead),
+        silent=Cell() if silent is None else Cell(figures.percent(silent)),
+        gain=_difference(channel.pick_gain),
+        heard=channel.admitted,
         reason=sentence(channel.reason),
     )
 
 
-def _strongest(channel: Channel) -> str:
+def _difference(estimate: Estimate | None) -> Cell:
+    if estimate is None:
+        return Cell()
+    return Cell(f"{estimate.mean:+.2f}", figures.signed_interval(estimate))
+
+
+def _strongest(channel: Channel) -> Cell:
     if not channel.baselines:
-        return figures.NOTHING
+        return Cell()
     rule = max(channel.baselines, key=channel.baselines.__getitem__)
-    return f"{rule} {channel.baselines[rule]:.2f}"
+    return Cell(figures.score(channel.baselines[rule]), rule)
+
+
+def heard_words(line: ChannelLine) -> str:
+    """One line for a channel: heard or not, its AUC, the reason."""
+    auc = f" AUC {line.auc.value} {line.auc.below}." if line.auc.below else ""
+    return f"{'Heard' if line.heard else 'Not heard'}.{auc} {line.reason}"
 
 
 def trust_facts(referee: RefereeReport) -> list[Fact]:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 
-from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harnesspro.core.phrases import own_noise
 from harnesspro.core.records import RunDocument
 from harnesspro.view import figures, judge, sentences
+from harnesspro.view.console import (
+    INDENT,
+    fit,
+    head_box,
+    lines_of,
+    listed,
+    plainly,
+    put,
+    section,
+    text_of,
+)
 from harnesspro.view.plot import MIN_WIDTH, scatter
 from harnesspro.view.rows import Row, rows
 from harnesspro.view.text import safe_text
 
 _WIDE = 106
-_TEXT_WIDTH = 108
 _PLOT_WIDTH = 72
 _N_OTHERS = 8
 _N_FINDINGS = 6
-_INDENT = 2
 _VERDICT_STYLES = {
     "accepted": "green",
     "rejected": "red",
@@ -32,39 +38,39 @@ _VERDICT_STYLES = {
     "baseline": "dim",
 }
 _TONE_STYLES = {"accepted": "bold green", "open": "bold yellow", "nothing": "bold"}
-_PLAIN_HEAD = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
 
 
 def print_document(
-    doc: RunDocument, console: Console, *, report: str | None = None, out: str | None = None
+    doc: RunDocument,
+    console: Console,
+    *,
+    report: str | None = None,
+    out: str | None = None,
+    note: str = "",
 ) -> None:
-    """The summary a person reads.
+    """The summary a person reads; `note` says what of the run is shown, where that is not all.
 
     `report` is where the page lies, if it does; `out` the folder of runs, where it is not the
     default. Without a terminal, lines carry no trailing spaces.
     """
-    if console.is_terminal:
-        _print(doc, console, report=report, out=out)
-        return
-    with console.capture() as capture:
-        _print(doc, console, report=report, out=out)
-    for line in capture.get().splitlines():
-        console.file.write(f"{line.rstrip()}\n")
+    plainly(console, lambda: _print(doc, console, report=report, out=out, note=note))
 
 
-def _print(doc: RunDocument, console: Console, *, report: str | None, out: str | None) -> None:
+def _print(
+    doc: RunDocument, console: Console, *, report: str | None, out: str | None, note: str
+) -> None:
     table_rows = _shown(rows(doc))
-    _headline(doc, console)
-    _put(_table(doc, table_rows, console), console)
+    _headline(doc, console, note=note)
+    put(_table(doc, table_rows, console), console)
     _plot(table_rows, console)
-    _section("What changed", _changes(table_rows, console), console)
-    _section("Verdicts", _verdicts(doc, console), console)
-    _section("Waste for 1,000 tasks, and its share of the cost", _findings(doc, console), console)
-    _section("What this run cost", _text(" ".join(sentences.spend_words(doc)), console), console)
-    _section("The referee", _referee(doc, console), console)
-    _section("What to add", _lines(doc.referee.advice, console), console)
-    _section("After the opening", _lines(judge.opened_facts(doc), console), console)
-    _section("How far to trust it", _trust(doc, console), console)
+    section("What changed", _changes(table_rows, console), console)
+    section("Verdicts", _verdicts(doc, console), console)
+    section("Waste for 1,000 tasks, and its share of the cost", _findings(doc, console), console)
+    section("What this run cost", text_of(" ".join(sentences.spend_words(doc)), console), console)
+    section("The referee", _referee(doc, console), console)
+    section("What to add", lines_of(doc.referee.advice, console), console)
+    section("After the opening", lines_of(judge.opened_facts(doc), console), console)
+    section("How far to trust it", _trust(doc, console), console)
     _next(doc, console, report=report, out=out)
     console.print()
 
@@ -74,19 +80,21 @@ def _shown(all_rows: tuple[Row, ...]) -> list[Row]:
     return [row for row in all_rows if row.kind != "other"] + others[:_N_OTHERS]
 
 
-def _headline(doc: RunDocument, console: Console) -> None:
+def _headline(doc: RunDocument, console: Console, *, note: str) -> None:
     head = sentences.headline(doc)
     models = ", ".join(f"{role}: {model}" for role, model in sorted(doc.models.items()))
     console.print()
-    _put(_text(head.claim, console, style=_TONE_STYLES[head.tone]), console)
-    _put(_text(head.support, console), console)
-    _put(_text(f"{doc.harness}  {doc.run_id}  {models}", console, style="dim"), console)
+    if note:
+        put(text_of(note, console, style="bold"), console)
+    put(text_of(head.claim, console, style=_TONE_STYLES[head.tone]), console)
+    put(text_of(head.support, console), console)
+    put(text_of(f"{doc.harness}  {doc.run_id}  {models}", console, style="dim"), console)
     console.print()
 
 
 def _table(doc: RunDocument, table_rows: list[Row], console: Console) -> Table:
     wide = console.width >= _WIDE
-    table = Table(box=_head_box(console), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=head_box(console), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     table.add_column("harness", no_wrap=True)
     for name in ("$ per 1,000", "vs base", "score", "changed"):
@@ -158,23 +166,23 @@ def _two(first: str, below: tuple[str, ...], style: str) -> Text:
 
 
 def _plot(table_rows: list[Row], console: Console) -> None:
-    if len(table_rows) < 2 or console.width < MIN_WIDTH + 2 * _INDENT:
+    if len(table_rows) < 2 or console.width < MIN_WIDTH + 2 * INDENT:
         return
-    width = min(_PLOT_WIDTH, console.width - 2 * _INDENT)
+    width = min(_PLOT_WIDTH, console.width - 2 * INDENT)
     console.print()
-    _put(Text("score, against dollars for 1,000 tasks", style="dim"), console)
+    put(Text("score, against dollars for 1,000 tasks", style="dim"), console)
     styles = {row.letter: "bold" if row.kind == "front" else "" for row in table_rows}
     for line in scatter(table_rows, width=width):
         text = Text(line, style="dim")
         for place, char in enumerate(line):
             if char in styles and char.isalpha():
                 text.stylize(f"not dim {styles[char]}", place, place + 1)
-        _put(text, console)
+        put(text, console)
 
 
 def _changes(table_rows: list[Row], console: Console) -> Table | None:
     lines = [(row.letter, _change(row, wide=console.width >= _WIDE)) for row in table_rows[1:]]
-    return _listed(lines, console) if lines else None
+    return listed(lines, console) if lines else None
 
 
 def _change(row: Row, *, wide: bool) -> str:
@@ -196,7 +204,7 @@ def _verdicts(doc: RunDocument, console: Console) -> Table | None:
         word = sentences.VERDICT_WORDS[verdict.kind]
         said = sentences.verdict_sentences(verdict)
         lines.append((letter, f"{word.capitalize()}. {said}"))
-    return _listed(lines, console) if lines else None
+    return listed(lines, console) if lines else None
 
 
 def _findings(doc: RunDocument, console: Console) -> Table | None:
@@ -225,22 +233,13 @@ def _findings(doc: RunDocument, console: Console) -> Table | None:
 def _referee(doc: RunDocument, console: Console) -> Table:
     """Trusted or not, how it was measured, and each channel in a line."""
     lines = [*judge.trust_facts(doc.referee), *judge.probe_facts(doc)]
-    for line in judge.channel_lines(doc.referee):
-        heard = "Heard" if line.heard == "yes" else "Not heard"
-        auc = "" if line.auc == figures.NOTHING else f" AUC {line.auc}."
-        lines.append((line.name, f"{heard}.{auc} {line.reason}"))
-    return _listed(lines, console)
-
-
-def _lines(lines: Iterable[str], console: Console) -> Table | None:
-    """Sentences one below the other; None where there is none."""
-    listed = [("-", line) for line in lines]
-    return _listed(listed, console) if listed else None
+    lines += [(line.name, judge.heard_words(line)) for line in judge.channel_lines(doc.referee)]
+    return listed(lines, console)
 
 
 def _trust(doc: RunDocument, console: Console) -> Table:
     isolation, firewall = sentences.level_words(doc)
-    return _listed(
+    return listed(
         [
             ("tasks", sentences.power_words(doc)),
             ("noise", sentences.sentence(own_noise(sentences.own_disagreement(doc)))),
@@ -266,44 +265,9 @@ def _next(doc: RunDocument, console: Console, *, report: str | None, out: str | 
         lines.append(f"harnesspro channels {doc.run_id}{where}")
     lines.append(f"harnesspro view {doc.run_id} --html {shlex.quote(f'{name}.html')}{where}")
     console.print()
-    _put(Text("Next", style="bold"), console)
+    put(Text("Next", style="bold"), console)
     for line in lines:
-        console.print(Text(f"{' ' * _INDENT}{fit(line, console)}"), soft_wrap=True)
+        console.print(Text(f"{' ' * INDENT}{fit(line, console)}"), soft_wrap=True)
     if report is not None:
-        line = f"{' ' * _INDENT}The report lies at {fit(report, console)}"
+        line = f"{' ' * INDENT}The report lies at {fit(report, console)}"
         console.print(Text(line, style="dim"), soft_wrap=True)
-
-
-def _text(value: str, console: Console, *, style: str = "") -> Text:
-    return Text(fit(value, console), style=style)
-
-
-def _listed(lines: Iterable[tuple[str, str]], console: Console) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(ratio=1, overflow="fold")
-    for name, text in lines:
-        table.add_row(_text(name, console), _text(text, console))
-    return table
-
-
-def _section(title: str, body: Table | Text | None, console: Console) -> None:
-    if body is not None:
-        console.print()
-        _put(Text(title, style="bold"), console)
-        _put(body, console)
-
-
-def _put(body: Table | Text, console: Console) -> None:
-    width = min(console.width, _TEXT_WIDTH)
-    console.print(Padding(body, (0, 0, 0, _INDENT)), width=width)
-
-
-def _head_box(console: Console) -> box.Box:
-    return box.SIMPLE_HEAD if console.encoding.startswith("utf") else _PLAIN_HEAD
-
-
-def fit(text: object, console: Console) -> str:
-    """The text, made safe, in characters the console can write."""
-    shown = safe_text(text)
-    return shown.encode(console.encoding, "backslashreplace").decode(console.encoding)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harnesspro.store.runs import write_json
-from tests.unit.view.documents import document
+from tests.unit.view.documents import judged_document
 
 RUN_ID = "20261130-214611-7f3a"
 SCRIPT = """\
@@ -32,6 +32,8 @@ seen["import"] = 0, "", sorted(heavy & set(sys.modules))
 look("help", "--help")
 look("show", "show", "latest", "--out", out)
 look("show as json", "show", "latest", "--json", "--out", out)
+look("channels", "channels", "latest", "--out", out)
+look("channels as json", "channels", "latest", "--json", "--out", out)
 import scipy
 look("after scipy", "--version")
 print(json.dumps(seen))
@@ -43,7 +45,7 @@ def seen(tmp_path_factory):
     """One child for all: command -> exit code, what it said, heavy libraries loaded by then."""
     out = tmp_path_factory.mktemp("out")
     (out / "runs" / RUN_ID).mkdir(parents=True)
-    report = document(run_id=RUN_ID).model_dump(mode="json", by_alias=True)
+    report = judged_document(run_id=RUN_ID).model_dump(mode="json", by_alias=True)
     write_json(out / "runs" / RUN_ID / "report.json", report)
     heavy = ["litellm", "langgraph", "scipy", "optuna"]
     done = subprocess.run(
@@ -75,6 +77,14 @@ def test_showing_a_run_loads_nothing_heavy(seen):
     assert "67 % cheaper" in said
     code, said, loaded = seen["show as json"]
     assert (code, json.loads(said)["run_id"], loaded) == (0, RUN_ID, [])
+
+
+def test_the_channels_of_a_run_load_nothing_heavy(seen):
+    code, said, loaded = seen["channels"]
+    assert (code, loaded) == (0, [])
+    assert "right on 91 % of 104 pairs" in " ".join(said.split())
+    code, said, loaded = seen["channels as json"]
+    assert (code, json.loads(said)["schema"], loaded) == (0, "harnesspro/channels@1", [])
 
 
 def test_a_heavy_library_would_have_been_seen(seen):

@@ -74,12 +74,28 @@ def test_show_takes_one_format_at_a_time(out):
         run("show", "--csv", "--json")
 
 
+def test_show_draws_the_front_of_those_that_are_fast_enough(capsys, out):
+    text = printed(capsys, "show", "--max-latency-s", "1.5")
+    assert text.splitlines()[1] == (
+        "  No harness takes at most 1.5 s a task on average, so there is no front."
+    )
+    shown = document(capsys, "show", "--json", "--max-latency-s", "2")
+    assert [one["candidate_id"] for one in shown["front"]] == [BETTER_ID]
+    assert shown["words"][0].startswith("The front is of harnesses that take at most 2.0 s")
+    lines = list(
+        csv.DictReader(io.StringIO(printed(capsys, "show", "--csv", "--max-latency-s", "1")))
+    )
+    assert [line["kind"] for line in lines] == ["baseline", "other"]
+
+
 def test_show_of_an_eval_run_prints_its_own_document(capsys, out):
     other = {"schema": "harnesspro/eval@1", "run_id": RUN_ID}
     (out / "runs" / RUN_ID / "report.json").write_text(json.dumps(other))
     assert document(capsys, "show", "--json") == other
     with pytest.raises(UsageError, match="an improve run"):
         run("show", "--csv")
+    with pytest.raises(UsageError, match="--max-latency-s"):
+        run("show", "--max-latency-s", "2")
 
 
 @pytest.mark.parametrize("schema", [None, "x", "harnesspro/eval@1", "harnesspro/diagnosis@1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harnesspro.view.judge import (
+    Cell,
     ChannelLine,
     channel_lines,
     opened_facts,
@@ -17,16 +18,16 @@ def test_channels_that_are_heard_come_first_and_unmeasured_cells_are_empty() -> 
     assert [line.name for line in lines] == ["checks", "judge:sim/judge", "panel:sim/other"]
     assert lines[0] == ChannelLine(
         name="checks",
-        kind="checks",
-        auc="0.81 [0.72, 0.89]",
-        naive="shortest 0.61",
-        lead="+0.20 [+0.08, +0.31]",
-        silent="22 %",
-        gain="+0.14 [+0.05, +0.23]",
-        heard="yes",
+        auc=Cell("0.81", "[0.72, 0.89]"),
+        naive=Cell("0.61", "shortest"),
+        lead=Cell("+0.20", "[+0.08, +0.31]"),
+        silent=Cell("22 %"),
+        gain=Cell("+0.14", "[+0.05, +0.23]"),
+        heard=True,
         reason="Beats taking the shortest answer by 20 points (at least 8) on 41 probes.",
     )
-    assert (lines[2].auc, lines[2].naive, lines[2].lead, lines[2].silent) == ("-", "-", "-", "-")
+    unmeasured = lines[2]
+    assert {unmeasured.auc, unmeasured.naive, unmeasured.lead, unmeasured.silent} == {Cell()}
 
 
 def test_a_referee_that_was_not_measured_says_why_and_what_it_may_claim() -> None:
