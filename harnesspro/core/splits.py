@@ -1,4 +1,4 @@
-"""Which tasks a search may see and which are kept for the one confirmation.
+"""Which tasks a search may see, which are kept for the one confirmation, and which for the seal.
 
 The place of a task depends on the split key and its public content alone: neither the order of the
 file, nor fresh task ids, nor a second run moves it.
@@ -16,6 +16,8 @@ from harnesspro.core.hashing import canonical_json
 from harnesspro.core.records import Task
 
 FEWEST_SEARCH, MOST_SEARCH = 20, 100
+SEALED_ABOVE, SEALED_ONE_IN = 200, 5
+"""Where gold exists and there are more tasks than this, one in five is kept for the seal alone."""
 _SPACE = re.compile(r"(\s|\\[nrt])+")
 _DIGITS = re.compile(r"\d+")
 _TEMPLATE_SHARE = 10
@@ -24,15 +26,22 @@ _TEMPLATE_SHARE = 10
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Two disjoint sets of tasks, each in its keyed order."""
+    """Disjoint sets of tasks, each in its keyed order."""
 
     search: tuple[Task, ...]
     confirm: tuple[Task, ...]
+    sealed: tuple[Task, ...] = ()
+    """Kept out of confirm for the one opening; where there are none, it grades confirm answers."""
 
 
 def default_n_search(n_tasks: int) -> int:
     """A third of the tasks, at least 20 and at most 100 (and never more than there are)."""
     return min(n_tasks, max(FEWEST_SEARCH, min(MOST_SEARCH, n_tasks // 3)))
+
+
+def default_n_sealed(n_tasks: int) -> int:
+    """A fifth of the tasks that have gold, where there are more than 200; else none."""
+    return n_tasks // SEALED_ONE_IN if n_tasks > SEALED_ABOVE else 0
 
 
 def split(
@@ -41,13 +50,15 @@ def split(
     split_key: str,
     n_search: int | None = None,
     n_confirm: int | None = None,
+    n_sealed: int = 0,
     exclude: frozenset[str] = frozenset(),
 ) -> Split:
-    """Search tasks from the front of the keyed order, confirm tasks from its end.
+    """Search tasks from the front of the keyed order; from its end sealed tasks, then confirm tasks.
 
     Tasks with the same public content count once; near-duplicates (alike but for case, digits and
     whitespace) stand on one side. A task whose content key is in `exclude`, or that is a
-    near-duplicate of one, never enters confirm. Without sizes: `default_n_search`, then the rest.
+    near-duplicate of one, never enters confirm or the seal. Without sizes: `default_n_search`, then
+    the rest; where there is gold `default_n_sealed` says how many to seal.
     """
     groups = _groups(_distinct(tasks), split_key)
     total = sum(map(len, groups))
@@ -57,8 +68,9 @@ def split(
         for group in reversed(groups[used:])
         if not any(task.content_key in exclude for task in group)
     ]
-    confirm, _ = _take(left, total if n_confirm is None else n_confirm)
-    return Split(search=search, confirm=confirm)
+    sealed, n_used = _take(left, n_sealed)
+    confirm, _ = _take(left[n_used:], total if n_confirm is None else n_confirm)
+    return Split(search=search, confirm=confirm, sealed=sealed)
 
 
 def _take(groups: Sequence[tuple[Task, ...]], n: int) -> tuple[tuple[Task, ...], int]:

@@ -1,5 +1,9 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harnesspro.core.records import Task
-from harnesspro.core.splits import default_n_search, split
+from harnesspro.core.splits import default_n_sealed, default_n_search, split
 
 WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "inlet", "jetty"]
 
@@ -85,3 +89,60 @@ def test_what_a_lineage_has_searched_never_confirms():
     found = split(tasks, split_key="k", n_search=20, exclude=seen)
 
     assert not keys(found.confirm) & (seen | {tasks[61].content_key})
+
+
+@pytest.mark.parametrize(
+    ("n", "search", "confirm"), [(30, 20, 10), (60, 20, 40), (200, 66, 134), (600, 100, 500)]
+)
+def test_the_published_tiers_without_gold(n, search, confirm):
+    found = split(many(n), split_key="k")
+
+    assert (len(found.search), len(found.confirm), found.sealed) == (search, confirm, ())
+
+
+@pytest.mark.parametrize(
+    ("n", "search", "confirm", "sealed"),
+    [(200, 66, 134, 0), (210, 70, 98, 42), (600, 100, 380, 120)],
+)
+def test_where_gold_exists_a_fifth_of_many_tasks_is_sealed(n, search, confirm, sealed):
+    found = split(many(n), split_key="k", n_sealed=default_n_sealed(n))
+
+    assert (len(found.search), len(found.confirm), len(found.sealed)) == (search, confirm, sealed)
+    assert len(keys(found.search) | keys(found.confirm) | keys(found.sealed)) == n
+
+
+def test_a_larger_search_never_eats_what_is_sealed():
+    small, large = (split(many(300), split_key="k", n_search=n, n_sealed=60) for n in (20, 200))
+
+    assert keys(small.sealed) == keys(large.sealed)
+
+
+def test_near_duplicates_of_confirm_are_never_sealed():
+    tasks = [*many(60), ask("Pay 30 euros to Ann"), ask("pay  45 euros to ann")]
+
+    for key in map(str, range(20)):
+        found = split(tasks, split_key=key, n_search=20, n_sealed=20)
+        counts = [
+            str(s).casefold().count("euros") for s in (found.search, found.confirm, found.sealed)
+        ]
+
+        assert counts.count(0) >= 2
+
+
+@given(
+    st.integers(0, 120),
+    st.integers(0, 60),
+    st.integers(0, 60),
+    st.integers(0, 60),
+    st.integers(0, 9),
+)
+def test_no_task_is_ever_in_two_sets(n, n_search, n_confirm, n_sealed, key):
+    found = split(
+        many(n), split_key=str(key), n_search=n_search, n_confirm=n_confirm, n_sealed=n_sealed
+    )
+    sizes = (len(found.search), len(found.confirm), len(found.sealed))
+
+    assert len(keys(found.search) | keys(found.confirm) | keys(found.sealed)) == sum(sizes)
+    assert sizes[0] == min(n, n_search)
+    assert sizes[2] == min(n - sizes[0], n_sealed)
+    assert sizes[1] == min(n - sizes[0] - sizes[2], n_confirm)
