@@ -14,7 +14,7 @@ from harnesspro.checks.code_task import Asked
 from harnesspro.checks.code_types import ANY, Kind, kind_of_annotation, kind_of_value, merged
 from harnesspro.checks.code_values import encode, spelled
 
-N_INPUTS = 24
+N_INPUTS = 32
 _MOST_OF_EXAMPLES = 8
 _LARGEST = 20
 _LETTERS = "abcdeABC xyz019,.()"
@@ -70,7 +70,7 @@ def inputs_of(asked: Asked, examples: Sequence[Example], *, n: int = N_INPUTS) -
     for turn in range(20 * n):
         if len(found) >= n:
             break
-        if own and turn % 4:
+        if own and turn % 2:
             args = _changed_args(draws.pick(own), ranges, draws)
         else:
             args = tuple(fill(_wider(each, turn // (5 * n)), draws) for each in ranges)

@@ -36,9 +36,14 @@ def load(modules):
 @cache
 def check_program() -> str:
     """The text of the program; its arguments are names of checks, or `behaviour`."""
-    child = _bundle(_CHILD, start="sys.exit(sys.modules['harnesspro.checks.code_child'].main())")
-    start = f"sys.modules['{_PACKAGE}.code_suite'].start({child!r})"
+    start = f"sys.modules['{_PACKAGE}.code_suite'].start({child_program()!r})"
     return _bundle(_PARENT, start=start)
+
+
+@cache
+def child_program() -> str:
+    """The text of the program that holds an answer's code and calls it."""
+    return _bundle(_CHILD, start=f"sys.exit(sys.modules['{_PACKAGE}.code_child'].main())")
 
 
 def _bundle(names: Sequence[str], *, start: str) -> str:
