@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from harnesspro.core.phrases import own_noise
 from harnesspro.core.records import RunDocument
-from harnesspro.view import figures, sentences
+from harnesspro.view import figures, judge, sentences
 from harnesspro.view.markup import Child, Markup, el, join, raw
 from harnesspro.view.rows import Row
 
@@ -49,7 +50,9 @@ def figures_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup:
     ]
     changed = lead.answers_changed if lead else None
     if changed is not None:
-        bound = f"at most {figures.percent(changed.high)}, with 95 % confidence"
+        own = sentences.own_disagreement(doc)
+        noise = "" if own is None else f"; by itself {figures.percent(own)}"
+        bound = f"at most {figures.percent(changed.high)}, with 95 % confidence{noise}"
         tiles.append(("answers changed", figures.count_changed(changed), bound))
     if shown.accuracy is not None:
         before = (
@@ -57,8 +60,7 @@ def figures_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup:
         )
         tiles.append(("right answers", f"{shown.n_right} of {shown.accuracy.n}", before))
     spent = doc.spend.improver_usd + doc.spend.target_usd
-    tasks = sentences.break_even_tasks(doc)
-    paid_back = f"paid back after {figures.counted(tasks, 'task')}" if tasks is not None else ""
+    paid_back = sentences.paid_back_words(doc)
     tiles.append(("this run cost", figures.usd(spent), paid_back or _billed(doc)))
     return el("dl", *(_tile(*tile) for tile in tiles), class_="figures")
 
@@ -87,10 +89,10 @@ def chart_section() -> Markup:
     )
 
 
-def table_section(table_rows: tuple[Row, ...]) -> Markup:
+def table_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup:
     """Every harness, its numbers with their intervals."""
     opened = any(row.accuracy for row in table_rows)
-    numbers = ["$ for 1,000 tasks", "vs base", "score", "answers changed", "latency"]
+    numbers = ["$ for 1,000 tasks", "vs base", "score", "answers changed", "on front", "latency"]
     heads = [
         el("th", "harness"),
         el("th", "what changed"),
@@ -98,30 +100,21 @@ def table_section(table_rows: tuple[Row, ...]) -> Markup:
         *(_head(name) for name in [*numbers, *(["right answers"] * opened)]),
     ]
     places = figures.usd_decimals(*(row.cost_per_1000.mean for row in table_rows))
-    lines = [_table_row(row, decimals=places, opened=opened) for row in table_rows]
+    lines = [_table_row(doc, row, decimals=places, opened=opened) for row in table_rows]
     body = el("table", el("thead", el("tr", *heads)), el("tbody", *lines))
     return _section("Every harness measured", el("div", body, class_="scroll"))
 
 
-def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
-    word, changed = sentences.verdict_word(row), row.answers_changed
-    picks = [_small(pick.replace("_", " ")) for pick in row.picks]
-    bound = f"at most {figures.percent(changed.high)}" if changed else ""
+def _table_row(doc: RunDocument, row: Row, *, decimals: int, opened: bool) -> Markup:
     cost = figures.usd(row.cost_per_1000.mean, decimals=decimals)
     is_base = row.kind == "baseline"
     cells = [
-        el("td", el("span", row.short_id, class_="name id"), *picks),
-        el(
-            "td",
-            _prose(row.summary),
-            _small("" if is_base else row.proposer),
-            class_="text",
-        ),
-        el("td", None if is_base else _tag(word), _small(row.stamp if row.verdict else "")),
+        *_names(doc, row),
         _number(cost, figures.usd_interval(row.cost_per_1000, decimals=decimals)),
         _number("" if is_base else figures.change(row.change), _change_interval(row)),
         _number(figures.score(row.score.mean), figures.score_interval(row.score)),
-        _number(figures.count_changed(changed) if changed else "", bound),
+        _changed(doc, row),
+        _number("" if row.p_on_front is None else figures.percent(row.p_on_front)),
         _number(figures.seconds(row.latency_s.mean)),
     ]
     if opened:
@@ -129,6 +122,28 @@ def _table_row(row: Row, *, decimals: int, opened: bool) -> Markup:
         low_high = figures.percent_interval(row.accuracy) if row.accuracy else ""
         cells.append(_number(right, low_high))
     return el("tr", *cells, class_=row.kind)
+
+
+def _names(doc: RunDocument, row: Row) -> list[Markup]:
+    """What it is, what changed, and how far it was judged."""
+    is_base, word = row.kind == "baseline", sentences.verdict_word(row)
+    picks = [_small(pick.replace("_", " ")) for pick in row.picks]
+    stamp = row.stamp if row.verdict else f"best of {sentences.n_compared(doc)}"
+    proposer = _small("" if is_base else row.proposer)
+    return [
+        el("td", el("span", row.short_id, class_="name id"), *picks),
+        el("td", _prose(row.summary), proposer, class_="text"),
+        el("td", *((None,) if is_base else (_tag(word), _small(stamp)))),
+    ]
+
+
+def _changed(doc: RunDocument, row: Row) -> Markup:
+    """Changed answers with their bound; of the baseline, how often it disagrees with itself."""
+    changed = row.answers_changed
+    if changed is not None:
+        return _number(figures.count_changed(changed), f"at most {figures.percent(changed.high)}")
+    own = sentences.own_disagreement(doc)
+    return _number("") if own is None else _number(figures.percent(own), "by itself")
 
 
 def _prose(text: str) -> str:
@@ -169,7 +184,7 @@ def verdicts_section(doc: RunDocument, table_rows: tuple[Row, ...]) -> Markup | 
         name = names.get(verdict.candidate_id, verdict.candidate_id)
         lines += [
             el("dt", el("span", name, class_="name id")),
-            el("dd", _tag(word), f". {sentences.sentence(verdict.reason)}"),
+            el("dd", _tag(word), f". {sentences.verdict_sentences(verdict)}"),
         ]
     return _section("Verdicts", el("dl", *lines, class_="facts"))
 
@@ -217,13 +232,13 @@ def words_section(doc: RunDocument) -> Markup | None:
 
 def money_section(doc: RunDocument) -> Markup:
     """Thinking, measuring, the bill, the prices."""
-    spend, tasks = doc.spend, sentences.break_even_tasks(doc)
+    spend = doc.spend
     places = figures.usd_decimals(spend.improver_usd, spend.target_usd)
     facts: list[tuple[str, str]] = [
         ("thinking", figures.usd(spend.improver_usd, decimals=places)),
         ("measuring", figures.usd(spend.target_usd, decimals=places)),
         ("billed", figures.usd(spend.paid_usd)),
-        ("paid back after", figures.counted(tasks, "task") if tasks is not None else "no saving"),
+        ("saving", sentences.paid_back_words(doc) or "none"),
     ]
     if spend.n_ambiguous_calls:
         facts.append(("unanswered", figures.counted(spend.n_ambiguous_calls, "call")))
@@ -239,17 +254,66 @@ def _price_words(in_nanos: int, out_nanos: int, source: str) -> str:
     return f"{into} in, {out} out for a million tokens; {source}"
 
 
-def trust_section(doc: RunDocument) -> Markup:
-    """How the judging was done and how strong the walls were."""
-    isolation, firewall = sentences.level_words(doc)
-    checks = [
-        _check_words(check.name, check.kill_rate, admitted=check.admitted)
+def referee_section(doc: RunDocument) -> Markup:
+    """Trusted or not, how it was measured, every channel, what would help."""
+    lines = judge.channel_lines(doc.referee)
+    facts = [*judge.trust_facts(doc.referee), *judge.probe_facts(doc)]
+    facts += [
+        ("check", _check_words(check.name, check.kill_rate, admitted=check.admitted))
         for check in doc.referee.checks
     ]
+    facts += [("to add", line) for line in doc.referee.advice]
+    table = el("div", _channel_table(lines), class_="scroll") if lines else None
+    return _section(
+        "The referee",
+        _facts(facts),
+        table,
+        note="It judges without right answers. How often it is right is measured on generated tasks, "
+        "whose answers are known by construction.",
+    )
+
+
+def _channel_table(lines: tuple[judge.ChannelLine, ...]) -> Markup:
+    numbers = ("AUC", "best naive rule", "lead", "silent", "pick gain")
+    heads = [el("th", "channel"), *(_head(name) for name in numbers)]
+    heads += [el("th", "heard"), el("th", "why")]
+    body = [
+        el(
+            "tr",
+            el("td", el("span", line.name, class_="name")),
+            *(
+                _number(cell.value, cell.below)
+                for cell in (line.auc, line.naive, line.lead, line.silent, line.gain)
+            ),
+            el("td", el("span", "yes" if line.heard else "no", class_=_heard_class(line))),
+            el("td", line.reason, class_="text"),
+            class_="front" if line.heard else "other",
+        )
+        for line in lines
+    ]
+    return el("table", el("thead", el("tr", *heads)), el("tbody", *body))
+
+
+def _heard_class(line: judge.ChannelLine) -> str:
+    return "tag accepted" if line.heard else "tag inconclusive"
+
+
+def opened_section(doc: RunDocument) -> Markup | None:
+    """What the opening showed of the score."""
+    lines = judge.opened_facts(doc)
+    if not lines:
+        return None
+    return _section(
+        "After the opening", el("div", *(el("p", line) for line in lines), class_="words")
+    )
+
+
+def trust_section(doc: RunDocument) -> Markup:
+    """What the tasks can show and how strong the walls were."""
+    isolation, firewall = sentences.level_words(doc)
     facts = [
         ("tasks", sentences.power_words(doc)),
-        ("referee", "trusted" if doc.referee.trusted else f"not trusted: {doc.referee.reason}"),
-        *(("check", each) for each in checks),
+        ("noise", sentences.sentence(own_noise(sentences.own_disagreement(doc)))),
         ("isolation", isolation),
         ("firewall", firewall),
         ("right answers", sentences.firewall_words(doc)),
@@ -290,6 +354,8 @@ def next_section(doc: RunDocument) -> Markup:
         target = shlex.quote(f"{doc.harness_name}-{lead.short_id}")
         lines.append(f"harnesspro export {run} {lead.short_id} --to {target}")
         lines.append(f"harnesspro diff {run} baseline {lead.short_id}")
+    if doc.referee.channels:
+        lines.append(f"harnesspro channels {run}")
     lines.append(f"harnesspro show {run}")
     body = join(*(join(line, raw("\n")) for line in lines))
     return _section("Next", el("pre", body))

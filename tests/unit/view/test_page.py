@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 import vl_convert
 
-from harnesspro.core.records import RunDocument
+from harnesspro.core.records import Channel, RefereeReport, RunDocument
 from harnesspro.view.chart import front_chart
 from harnesspro.view.markup import el, join, raw
 from harnesspro.view.page import page_html
@@ -26,6 +26,7 @@ from tests.unit.view.documents import (
     document,
     est,
     finding,
+    judged_document,
     verdict,
 )
 
@@ -67,6 +68,14 @@ def evil_document() -> RunDocument:
         harness=EVIL,
         harness_name=EVIL,
         models={EVIL: EVIL},
+        referee=RefereeReport(
+            hash="",
+            discordant_hit_rate=None,
+            trusted=False,
+            reason=EVIL,
+            channels=(Channel(name=EVIL, kind="judge", baselines={EVIL: 0.5}, reason=EVIL),),
+            advice=(EVIL,),
+        ),
         front=(point,),
         candidates=(point,),
         verdicts=(verdict(reason=EVIL),),
@@ -132,13 +141,40 @@ def test_sections_without_content_are_left_out() -> None:
 
 
 def test_every_table_line_has_as_many_cells_as_the_head() -> None:
-    for doc in (document(), bare_document()):
-        table = page_html(doc).partition("<table>")[2].partition("</table>")[0]
-        counts = {
-            line.count("<td") + line.count("<th ") + line.count("<th>")
-            for line in table.split("<tr")[1:]
-        }
-        assert len(counts) == 1
+    for doc in (document(), bare_document(), judged_document()):
+        for table in page_html(doc).split("<table>")[1:]:
+            counts = {
+                line.count("<td") + line.count("<th ") + line.count("<th>")
+                for line in table.partition("</table>")[0].split("<tr")[1:]
+            }
+            assert len(counts) == 1
+
+
+def test_the_page_shows_the_referee_what_to_add_and_what_the_opening_showed() -> None:
+    text = " ".join(Parsed(page_html(judged_document())).text.split())
+    for part in (
+        "Trusted, so it may vouch for changed answers.",
+        "right on 91 % of 104 pairs of differing answers (between 85 % and 95 %)",
+        "vetoed: it loses to the original",
+        "0.81[0.72, 0.89]",
+        "0.61shortest",
+        "6 points behind taking the shortest answer on 41 probes.",
+        "on 192 confirm tasks 4 changed answers pass",
+        "preferred the right one on 82 % of 22 (at least 64 %): better than chance.",
+        "3.0 %by itself",
+        "at most 16 %, with 95 % confidence; by itself 3.0 %",
+        "observedbest of 4",
+        "99 %1.6 s",
+        "harnesspro channels 20261130-214611-7f3a",
+    ):
+        assert part in text
+    assert "accuracy" not in Parsed(page_html(bare_document())).text.partition("Scores are")[0]
+
+
+def test_a_saving_that_was_not_accepted_is_paid_back_only_if_it_holds() -> None:
+    seen = CHEAP.model_copy(update={"verdict": None, "stamp": "observed"})
+    observed = document(front=(seen,), candidates=(seen,), verdicts=())
+    assert Parsed(page_html(observed)).text.count("if it holds, paid back after 479 tasks") == 2
 
 
 FREE = BASELINE.model_copy(
