@@ -49,7 +49,7 @@ def chosen_tool(request: str, h: Harness) -> str:
 def conversation(request: str, tool: str, h: Harness) -> list[dict]:
     """What never changes first, the task last."""
     part = {"none": "think", "calculator": "calculate", "python": "program"}[tool]
-    steps = h.prompt("steps") if h.knob("steps") == "shown" else "Write nothing else."
+    steps = h.prompt("steps") + "\n" if h.knob("steps") == "shown" else ""
     about = {} if tool == "none" else {"tool": h.value("tools")[tool]["description"]}
     asked = h.prompt(part, steps=steps, **about, request=request)
     return [
