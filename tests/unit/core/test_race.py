@@ -1,6 +1,13 @@
 import pytest
 
-from harnesspro.core.race import RaceBatch, RacePlan, RaceResult, next_step
+from harnesspro.core.race import (
+    RaceBatch,
+    RacePlan,
+    RaceResult,
+    champions,
+    choose_parents,
+    next_step,
+)
 from harnesspro.core.table import Row
 
 TASKS = tuple(f"t{i:02d}" for i in range(32))
@@ -140,3 +147,52 @@ def test_a_race_that_is_none_is_refused(changes):
 
     with pytest.raises(ValueError, match="race"):
         RacePlan(**{**values, **changes})
+
+
+def test_who_is_alone_at_the_top_of_a_task_is_a_champion():
+    table = {
+        "base": rows(1.0),
+        "twin": rows(1.0),
+        "right_once": rows(1.5, changed=1, merit=1.2),
+        "cheap_once": rows(1.3),
+    }
+    table["cheap_once"]["t05"] = Row("t05", "same", True, 1.0, 0.9, 1.0)
+
+    assert champions(table, tuple(table), TASKS) == {"right_once", "cheap_once"}
+    assert champions(table, ("base",), TASKS) == frozenset()
+
+
+def test_what_wins_one_task_stays_alive_though_it_loses_on_the_whole():
+    dear = rows(1.6, changed=6, merit=0.9)
+    good_once = {**dear, "t00": Row("t00", "new", True, 1.1, 1.6, 1.0)}
+    world = {"base": rows(1.0), "cheap": rows(0.4), "dear": dear, "once": good_once}
+
+    _, result = run(plan("cheap", "dear", "once"), world)
+
+    assert "dear" in result.dropped
+    assert "once" not in result.dropped
+
+
+def test_parents_are_the_ends_by_turns_and_the_least_tried():
+    def parents(round_index, **times_tried):
+        return choose_parents(
+            ("cheap", "knee", "best"),
+            alive=("cheap", "knee", "best", "new"),
+            times_tried=times_tried,
+            round_index=round_index,
+        )
+
+    assert [parents(i, cheap=2, knee=1, best=1)[0] for i in range(4)] == [
+        "cheap",
+        "knee",
+        "best",
+        "cheap",
+    ]
+    assert parents(0, cheap=2, knee=1, best=1) == ("cheap", "new")
+    assert parents(1, cheap=2, knee=0, best=3, new=1) == ("knee", "new")
+
+
+def test_alone_the_initial_harness_is_its_own_only_parent():
+    assert choose_parents(("base", "base"), alive=("base",), times_tried={}, round_index=3) == (
+        "base",
+    )
