@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.money import format_usd
 from harnesspro.core.records import (
     Calibration,
     Channel,
@@ -109,22 +108,19 @@ def channel_words(channels: Sequence[Channel]) -> str:
 # --- a verdict ---------------------------------------------------------------------------------
 
 
+_ROUTES = {
+    "agreement": "shown by agreement, no judge needed",
+    "referee": "shown by the referee",
+    "none": "shown by neither agreement nor the referee",
+}
+
+
 def route_words(verdict: Verdict) -> str:
-    """By what "not worse" was shown and how far that carries, or the least the data support."""
-    if verdict.route == "none":
-        return _nothing_shown(verdict)
-    lost = f"at most {points(loss_bound(verdict))} lost"
-    if verdict.route == "agreement":
-        return f"shown by agreement, no judge needed: {lost}"
-    return f"{preferred_words(verdict)}: {lost}{tipping_words(verdict)}"
-
-
-def _nothing_shown(verdict: Verdict) -> str:
-    veto = "it loses to the original on probes, so the referee may claim nothing for it"
-    said = [veto] if verdict.vetoed else []
-    if verdict.n:
-        said.append(f"{points(verdict.smallest_margin)} is the smallest margin the data support")
-    return "; ".join(said)
+    """By what "not worse" was shown, and the least margin the data support; empty without tasks."""
+    if not verdict.n:
+        return ""
+    margin = points(loss_bound(verdict))
+    return f"{_ROUTES[verdict.route]}; the smallest margin the data support is {margin}"
 
 
 def preferred_words(verdict: Verdict) -> str:
@@ -142,14 +138,6 @@ def tipping_words(verdict: Verdict) -> str:
 def loss_bound(verdict: Verdict) -> float:
     """At most so much accuracy is lost; the smallest margin where no bound was written down."""
     return verdict.smallest_margin if verdict.loss_upper is None else verdict.loss_upper
-
-
-def cost_words(verdict: Verdict) -> str:
-    """Up to which cost of a single trial the saving holds; empty where that was not measured."""
-    most = verdict.cheaper_up_to_usd
-    if not most or not verdict.cheaper:
-        return ""
-    return f"cheaper as long as no trial costs more than {format_usd(most)}"
 
 
 # --- tasks -------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from harnesspro.core.money import format_usd
 from harnesspro.core.phrases import (
     calibration_words,
     channel_words,
-    cost_words,
     counted,
     loss_bound,
     own_noise,
@@ -119,11 +118,7 @@ def _verdict_words(chart: Map, verdict: Verdict) -> str:
         else "cost not compared"
     )
     said = [f"{verdict.kind.capitalize()}: {summary}: {cost}", bare(verdict.reason)]
-    said += [
-        _capital(part)
-        for part in (route_words(verdict), cost_words(verdict), _noise(verdict))
-        if part
-    ]
+    said += [_capital(part) for part in (route_words(verdict), _noise(verdict)) if part]
     return f"{'. '.join(said)}."
 
 

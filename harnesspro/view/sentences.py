@@ -12,7 +12,6 @@ from typing import Literal
 from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.money import NANOS_PER_USD
 from harnesspro.core.phrases import (
-    cost_words,
     own_noise,
     preferred_words,
     reuse_words,
@@ -173,7 +172,7 @@ def _open(doc: RunDocument, row: Row, verdict: Verdict | None) -> str:
 def verdict_sentences(verdict: Verdict) -> str:
     """What confirm found, by what it stands, and the original's own noise beside it."""
     noise = own_noise(verdict.base_disagreement) if verdict.n else ""
-    said = (verdict.reason, route_words(verdict), cost_words(verdict), noise)
+    said = (verdict.reason, route_words(verdict), noise)
     return " ".join(sentence(part) for part in said if part)
 
 

@@ -136,15 +136,15 @@ def test_a_pick_the_referee_vouches_for_names_its_tipping_hit_rate_and_that_its_
 def test_a_verdict_says_by_what_it_stands_and_how_noisy_the_original_is() -> None:
     by_agreement, open_ = document().verdicts
     assert verdict_sentences(by_agreement).endswith(
-        "Shown by agreement, no judge needed: at most 6.4 points lost. The original disagrees with "
-        "itself on 3.0 %."
+        "Shown by agreement, no judge needed; the smallest margin the data support is 6.4 points. "
+        "The original disagrees with itself on 3.0 %."
     )
-    assert verdict_sentences(open_.model_copy(update={"route": "none", "base_disagreement": None}))[
-        -150:
-    ].endswith(
-        "16 points is the smallest margin the data support. How often the original disagrees with "
-        "itself was not measured."
+    unknown = open_.model_copy(update={"route": "none", "base_disagreement": None})
+    assert verdict_sentences(unknown).endswith(
+        "Shown by neither agreement nor the referee; the smallest margin the data support is 16 "
+        "points. How often the original disagrees with itself was not measured."
     )
+    assert verdict_sentences(unknown.model_copy(update={"n": 0, "reason": "no task"})) == "No task."
 
 
 def test_the_originals_noise_is_the_runs_or_else_that_of_a_verdict() -> None:
