@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from harnesspro.checks.code_child import MOST_REPLY_BYTES
 from harnesspro.checks.code_values import canonical, decode, encode
 
-LOADING_S, CALL_S = 5.0, 1.0
+LOADING_S, CALL_S = 20.0, 10.0
+"""By the clock, for what waits instead of computing; see `code_child` for the usual bound."""
 MOST_LOST = 2
 """After so many calls of a run without an answer the rest of it is not tried."""
 _NOT_DUMPABLE = 4

@@ -10,13 +10,17 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import sys
+from collections.abc import Iterator
 from types import ModuleType, TracebackType
 from typing import Any, BinaryIO
 
 from harnesspro.checks.code_values import TooBigError, decode, encode
 
 MOST_REPLY_BYTES = 1_000_000
+LOADING_CPU_S, CALL_CPU_S = 3.0, 0.5
+"""Seconds of computing, after which the kernel ends the process: a busy machine changes nothing."""
 
 
 class Outcome(contextlib.AbstractContextManager["Outcome"]):
@@ -57,7 +61,7 @@ def serve(requests: BinaryIO, replies: int) -> None:
     opening = json.loads(requests.readline())
     outcome, module = Outcome(), ModuleType("answer")
     sys.modules["answer"] = module
-    with outcome:
+    with within(LOADING_CPU_S), outcome:
         code = compile(opening["source"], "answer.py", "exec")
         exec(code, module.__dict__)  # noqa: S102 - to run it is the point
         outcome.words = {"loaded": callable(module.__dict__.get(opening["name"]))}
@@ -66,12 +70,20 @@ def serve(requests: BinaryIO, replies: int) -> None:
         send(replies, called(module.__dict__.get(opening["name"]), json.loads(line)))
 
 
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Compute so long at most, or end."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 def called(function: Any, call: dict[str, Any]) -> dict[str, Any]:
     """The value given, and the arguments where the call changed them; or what was raised."""
     args = decode(call["args"])
     kwargs = decode(call["kwargs"])
     outcome = Outcome()
-    with outcome:
+    with within(CALL_CPU_S), outcome:
         value = function(*args, **kwargs)
         outcome.words = {"value": encode(value)}
         after = encode(args)

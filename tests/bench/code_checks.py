@@ -110,7 +110,7 @@ def print_checks(tasks: list[Task]) -> None:
 
 def print_behaviour(tasks: list[Task]) -> None:
     """How clusters by behaviour agree with the hidden tests."""
-    known = [t for t in tasks if t.canonical.found.get(BEHAVIOUR, {}).get("vector")]
+    known = [t for t in tasks if t.canonical.found.get(BEHAVIOUR, {}).get("key")]
     pairs = [(t.canonical, mutant) for t in known for mutant in t.mutants]
     wrong = [(a, b) for a, b in pairs if not b.right]
     apart = sum(a.found[BEHAVIOUR] != b.found.get(BEHAVIOUR) for a, b in wrong)

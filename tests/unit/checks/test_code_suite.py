@@ -151,6 +151,14 @@ def test_a_lost_process_is_begun_anew_and_the_rest_of_a_run_is_given_up_after_tw
     assert again == [{"value": 4}]
 
 
+def test_a_call_may_compute_for_half_a_second_and_no_longer():
+    source = "def f(n):\n    while n: pass\n    return n"
+    lab = Lab(child_program(), source=source, name="f", hash_seed=1)
+    outcomes = lab.run([Call((0,), {}), Call((1,), {}), Call((0,), {})])
+    lab.end()
+    assert outcomes == [{"value": 0}, {"lost": "ended"}, {"value": 0}]
+
+
 def test_names_given_by_name_arrive_and_every_exception_is_told_by_its_name():
     source = "def f(n, *, k):\n    raise SystemExit(n) if k else KeyboardInterrupt"
     lab = Lab(child_program(), source=source, name="f", hash_seed=1)
