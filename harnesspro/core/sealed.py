@@ -14,7 +14,7 @@ from harnesspro.core.calibration import ALPHA, Pair, hit_rate, mark
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Estimate, SealedReport
 from harnesspro.core.stats import lower_bound, upper_bound
-from harnesspro.core.table import Table
+from harnesspro.core.table import Row, Table
 
 Grades = Mapping[tuple[str, str], bool]
 """(harness id, task id) -> whether the stored answer is right; tasks without gold are absent."""
@@ -72,15 +72,18 @@ def _merits(table: Table, ids: Sequence[str], tasks: Sequence[str]) -> dict[str,
 def _pairs(
     table: Table, grades: Grades, *, ids: Sequence[str], tasks: Sequence[str], seed: int
 ) -> tuple[Pair, ...]:
-    """At most one pair a task: the initial harness against one that differs, exactly one right."""
+    """At most one pair a task: the initial harness against one that differs, exactly one right.
+
+    Both answers were given; that a missing one is wrong needs no referee.
+    """
     base, *others = ids
     found = []
     for task in tasks:
-        before = table[base][task].cluster
+        before = table[base][task]
         usable = [
             key
             for key in others
-            if table[key][task].cluster != before and grades[key, task] != grades[base, task]
+            if _differ(table[key][task], before) and grades[key, task] != grades[base, task]
         ]
         if usable:
             drawn = usable[seed_from(seed, task) % len(usable)]
@@ -88,11 +91,15 @@ def _pairs(
                 Pair(
                     probe_id=task,
                     cluster=table[drawn][task].cluster,
-                    base_cluster=before,
+                    base_cluster=before.cluster,
                     variant_is_right=grades[drawn, task],
                 )
             )
     return tuple(found)
+
+
+def _differ(a: Row, b: Row) -> bool:
+    return a.answered and b.answered and a.cluster != b.cluster
 
 
 # --- rank --------------------------------------------------------------------------------------
