@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harnesspro.core.calibration import N_ADMITTING
+from harnesspro.core.channels import kind_of
 from harnesspro.core.margins import p_within
 from harnesspro.core.phrases import counted, percent
 from harnesspro.core.power import GOOD_REFEREE, Reach, what_n_can_show
@@ -52,7 +52,7 @@ def advice(
 ) -> tuple[str, ...]:
     """The lines, most useful first; none where nothing is open.
 
-    `channels` are those configured, as `panel=MODEL`; `eps` is the run's margin; of `verdicts` the
+    `channels` are those configured, as `panel:MODEL`; `eps` is the run's margin; of `verdicts` the
     first that is inconclusive is what the numbers speak of.
     """
     if verdicts and all(verdict.kind != "inconclusive" for verdict in verdicts):
@@ -116,7 +116,7 @@ def _more_probes(referee: Referee) -> tuple[str, ...]:
     expected = lower_bound(round(rate.mean * TRUSTED_PAIRS), TRUSTED_PAIRS, alpha=ALPHA)
     if expected < TRUSTED_HIT_RATE:
         return ()
-    n = N_ADMITTING + math.ceil(TRUSTED_PAIRS * calibration.n_probes / rate.n)
+    n = calibration.n_admitting + math.ceil(TRUSTED_PAIRS * calibration.n_probes / rate.n)
     return (
         f"More probes: --probes {n} would give about {TRUSTED_PAIRS} pairs instead of {rate.n}; at "
         f"{percent(rate.mean)} right the referee would be trusted.",
@@ -125,7 +125,7 @@ def _more_probes(referee: Referee) -> tuple[str, ...]:
 
 def _better_referee(*, has_user_checks: bool, channels: Sequence[str]) -> tuple[str, ...]:
     """Own checks, an independent model, a verifier: what is not there yet, in one line at most."""
-    kinds = {each.partition("=")[0] for each in channels}
+    kinds = set(map(kind_of, channels))
     asks = []
     if not has_user_checks:
         asks.append("your own checks (`checks:` in harness.yaml), which are heard first")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Calibration, Estimate
 from harnesspro.core.referee import TRUSTED_HIT_RATE, TRUSTED_PAIRS, Votes, tango_z
 from harnesspro.core.stats import exact_share, lower_bound, upper_bound
 
-N_ADMITTING = 60
-"""Probes that admit channels and do nothing else."""
+LEAST_ADMITTING, ADMITTING_PAIRS = 60, 30
+"""The first so many probes, and on until so many gave a pair, admit channels and do nothing else."""
 VETO_PROBES, VETO_ALPHA = 100, 0.10
 """A harness that loses to the initial one on so many probes has no referee claim."""
 ALPHA = 0.05
@@ -51,30 +52,38 @@ class ProbeRow:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two differing answers to one probe, exactly one of them right."""
+    """Two differing answers to one probe, both given, exactly one of them right."""
 
     probe_id: str
     cluster: str
-    """The variant's answer."""
+    """The answer of the harness that is further from the initial one: the change."""
     base_cluster: str
     variant_is_right: bool
 
 
 def pair_of(row: ProbeRow, *, seed: int) -> Pair | None:
-    """The pair a probe gives: the initial harness against one differing variant, drawn by seed.
+    """The pair a probe gives, drawn by seed: one with the initial harness in it where there is one.
 
-    None where no variant differs with exactly one of the two right.
+    `row.answers` stand in the order of how far their harnesses are from the initial one. None where
+    no two given answers differ with exactly one right; that no answer is wrong needs no referee.
     """
-    base, *others = row.answers
-    usable = [a for a in others if a.cluster != base.cluster and a.right != base.right]
-    if not usable:
+    given = [answer for answer in row.answers if answer.answered]
+    usable = [
+        (before, after)
+        for before, after in combinations(given, 2)
+        if before.cluster != after.cluster and before.right != after.right
+    ]
+    first = row.answers[0].candidate_id
+    with_initial = [pair for pair in usable if pair[0].candidate_id == first]
+    drawn = with_initial or usable
+    if not drawn:
         return None
-    variant = usable[seed_from(seed, row.probe_id) % len(usable)]
+    before, after = drawn[seed_from(seed, row.probe_id) % len(drawn)]
     return Pair(
         probe_id=row.probe_id,
-        cluster=variant.cluster,
-        base_cluster=base.cluster,
-        variant_is_right=variant.right,
+        cluster=after.cluster,
+        base_cluster=before.cluster,
+        variant_is_right=after.right,
     )
 
 
@@ -82,6 +91,19 @@ def pairs_of(rows: Sequence[ProbeRow], *, seed: int) -> tuple[Pair, ...]:
     """At most one pair a probe, in the order of the rows."""
     found = (pair_of(row, seed=seed) for row in rows)
     return tuple(pair for pair in found if pair is not None)
+
+
+def n_admitting(rows: Sequence[ProbeRow], *, seed: int) -> int | None:
+    """How many of the first rows admit channels; None while there are too few of them.
+
+    Which answers were given decides it, not what any channel says of them.
+    """
+    n_pairs = 0
+    for index, row in enumerate(rows, start=1):
+        n_pairs += pair_of(row, seed=seed) is not None
+        if index >= LEAST_ADMITTING and n_pairs >= ADMITTING_PAIRS:
+            return index
+    return None
 
 
 # --- the referee against the truth -------------------------------------------------------------
@@ -180,18 +202,19 @@ def _of(row: ProbeRow, candidate_id: str) -> bool | None:
 
 
 def calibration_of(
-    rows: Sequence[ProbeRow], merits: Merits, *, seed: int, reason: str
+    rows: Sequence[ProbeRow], merits: Merits, *, admitting: int, seed: int, reason: str
 ) -> Calibration:
     """What the probes behind the admitting ones say of the referee whose merits these are.
 
-    `rows` are all probes measured, in order; the veto and the accuracy on probes count them all,
-    since neither depends on what a channel says.
+    `rows` are all probes measured, in order, the first `admitting` of which admitted the channels;
+    the veto and the accuracy on probes count them all, since neither depends on what a channel says.
     """
-    monitor = rows[N_ADMITTING:]
+    monitor = rows[admitting:]
     marks = mark(pairs_of(monitor, seed=seed), merits)
     ids = sorted({answer.candidate_id for row in rows for answer in row.answers})
     return Calibration(
         n_probes=len(monitor),
+        n_admitting=admitting,
         n_discordant=sum(len({a.cluster for a in row.answers}) > 1 for row in monitor),
         hit_rate=hit_rate(marks),
         tilt=tilt(marks),
@@ -225,40 +248,46 @@ class Enough:
 
 
 def next_probes(
-    n_measured: int, *, n_most: int, n_pairs: int, marks: Marks | None, batch: int = 40
+    n_measured: int,
+    *,
+    n_most: int,
+    n_pairs: int,
+    formed: bool,
+    marks: Marks | None,
+    batch: int = 40,
 ) -> More | Enough:
     """How many probes to measure next, given how many gave a pair so far.
 
-    `marks` are the referee's on the probes behind the admitting ones; None while it has not been
-    formed, or where no channel was admitted. Stops at 100 marked pairs, where trust has become
-    impossible, and where even the upper bound of the rate of pairs does not lead to 100. None of
-    this depends on the hits in a way that could make a bad referee trusted.
+    `formed`: the first probes have admitted the channels; `marks` are the referee's on the later
+    ones, None where no channel was admitted. Stops at 100 marked pairs, where trust has become
+    impossible, and where even the upper bound of the rate of pairs does not lead there. None of this
+    depends on the hits in a way that could make a bad referee trusted.
     """
     left = n_most - n_measured
-    if n_measured < N_ADMITTING:
-        return More(min(N_ADMITTING - n_measured, left)) if left > 0 else Enough(_too_few(n_most))
-    if marks is None:
+    if n_most < LEAST_ADMITTING:
+        return Enough(f"{n_most} probes are fewer than the {LEAST_ADMITTING} that admit channels")
+    if n_measured < LEAST_ADMITTING:
+        return More(LEAST_ADMITTING - n_measured)
+    if formed and marks is None:
         return Enough("no channel tells right answers from wrong ones on probes")
-    if marks.n >= TRUSTED_PAIRS:
+    if marks is not None and marks.n >= TRUSTED_PAIRS:
         return Enough(f"{marks.n} pairs of differing answers")
-    if _hopeless(marks):
+    if marks is not None and _hopeless(marks):
         return Enough(
             f"right on {marks.half_hits / 2:g} of {marks.n} pairs: it cannot reach "
             f"{TRUSTED_HIT_RATE:.0%} any more"
         )
+    wanted = ADMITTING_PAIRS + TRUSTED_PAIRS
     if left <= 0:
-        return Enough(f"{n_most} probes gave {marks.n} pairs; {TRUSTED_PAIRS} are asked for")
-    rate = upper_bound(n_pairs, n_measured, alpha=ALPHA)
-    if marks.n + rate * left < TRUSTED_PAIRS:
+        return Enough(
+            f"{n_measured} probes gave {n_pairs} pairs of differing answers; {wanted} are asked for"
+        )
+    if n_pairs + upper_bound(n_pairs, n_measured, alpha=ALPHA) * left < wanted:
         return Enough(
             f"only {n_pairs} of {n_measured} probes gave a pair of differing answers, so "
-            f"{n_most} will not give {TRUSTED_PAIRS}"
+            f"{n_most} will not give the {wanted} asked for"
         )
     return More(min(batch, left))
-
-
-def _too_few(n_most: int) -> str:
-    return f"{n_most} probes are fewer than the {N_ADMITTING} that admit channels"
 
 
 def _hopeless(marks: Marks) -> bool:

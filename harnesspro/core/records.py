@@ -425,10 +425,13 @@ class Calibration(Record):
 
     n_probes: int
     """Probes measured for it, over those that admitted the channels."""
+    n_admitting: int = 0
+    """Probes that admitted the channels and do nothing else."""
     n_discordant: int
-    """Probes on which a variant's answer differs from the initial harness's."""
+    """Of them, those on which two harnesses gave differing answers."""
     hit_rate: Estimate | None
-    """One pair a probe, a tie is half a hit; None where there is no pair."""
+    """On pairs of given answers of which exactly one is right: one pair a probe, a tie is half a hit,
+    `low` the one-sided 95 % bound; None where there is no pair."""
     tilt: Estimate | None
     """How much more often it errs in favour of the change than against it."""
     n_ties: int

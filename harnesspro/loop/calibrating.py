@@ -13,19 +13,20 @@ from harnesspro.checks import probes_for
 from harnesspro.core import referee as referees
 from harnesspro.core.answers import Behaviours, cluster
 from harnesspro.core.calibration import (
-    N_ADMITTING,
+    LEAST_ADMITTING,
     Enough,
     Marks,
     Merits,
     ProbeRow,
     calibration_of,
     mark,
+    n_admitting,
     next_probes,
     pairs_of,
 )
 from harnesspro.core.channels import kind_of
 from harnesspro.core.confirm import MOST_PICKS, freeze_picks
-from harnesspro.core.front import best, front_ids, knee
+from harnesspro.core.front import best, count, front_ids, knee
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.power import referee_route_possible
 from harnesspro.core.records import AnswerSpec, Calibration, Probe, Referee, Trial
@@ -33,13 +34,19 @@ from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.hearing import asked_by, hear
 from harnesspro.loop.live import complexity, keeping, search_law
-from harnesspro.stages.calibrate import Seen, complete_ids, form, merits_of, opinion_check, rows_of
+from harnesspro.stages.calibrate import Seen, form, merits_of, opinion_check, rows_of
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import passed_by
 
 PROBE_DRAW = "probe/0"
 LEAST_PROBES, PROBES_A_TASK = 240, 4
 """At most four probes for each confirm task, and 240 where there are few."""
+MOST_ON_PROBES = 4
+"""Candidates that answer probes, likely picks and contrasts together."""
+POOL = 3
+"""Probes drawn for each that may be measured, to choose families from."""
+ANSWERS_OF_BASE = 0.8
+"""A contrast answers at least this share of the tasks that the initial harness answers."""
 _RECORD = ("referee", "confirm")
 
 
@@ -52,15 +59,19 @@ def calibrated(bench: Bench) -> Bench:
     kept = bench.ports.ledger.get(*_RECORD)
     if kept is not None:
         return replace(bench, referee=Referee.model_validate(kept))
-    variants = likely_picks(bench)
+    variants = on_probes(bench)
     reason = why_not(bench, variants)
     referee = _calibrate(bench, variants) if reason is None else _unmeasured(bench.referee, reason)
     bench.ports.ledger.put(*_RECORD, referee.model_dump(mode="json"))
     return replace(bench, referee=referee)
 
 
-def likely_picks(bench: Bench) -> tuple[str, ...]:
-    """At most three candidates that may be picked: by the present order, then the front's ends."""
+def on_probes(bench: Bench) -> tuple[str, ...]:
+    """The candidates that answer probes: the likely picks, then those that changed the most answers.
+
+    Ordered by how many answers they changed. Contrasts are there because pairs of differing answers
+    are what is scarce; they must answer nearly as often as the initial harness.
+    """
     joint = search_law(bench, scan.table(bench, "search"))
     if joint is None:
         return ()
@@ -72,7 +83,25 @@ def likely_picks(bench: Bench) -> tuple[str, ...]:
     standing = [key for key in front if key in ids]
     ends = [knee(joint, standing), best(joint, standing)]
     likely = [*(pick.candidate_id for pick in picks), *(key for key in ends if key is not None)]
-    return tuple(dict.fromkeys(likely))[:MOST_PICKS]
+    chosen = list(dict.fromkeys(likely))[:MOST_PICKS]
+    changed = _changed_shares(bench)
+    contrasts = [key for key in sorted(changed, key=lambda key: -changed[key]) if key not in chosen]
+    chosen += contrasts[: MOST_ON_PROBES - len(chosen)] if chosen else []
+    return tuple(sorted(chosen, key=lambda key: (changed.get(key, 0.0), key)))
+
+
+def _changed_shares(bench: Bench) -> dict[str, float]:
+    """Candidate -> share of search answers it changed, of all raced that answer often enough."""
+    table = scan.table(bench, "search")
+    base = table[bench.base.harness_id]
+    found = {}
+    for key, rows in table.items():
+        seen = count(rows, base)
+        answered = sum(row.answered for row in rows.values())
+        answered_before = sum(base[task].answered for task in rows.keys() & base.keys())
+        if key != bench.base.harness_id and answered >= ANSWERS_OF_BASE * answered_before:
+            found[key] = seen.changed / seen.n if seen.n else 0.0
+    return found
 
 
 def n_most(bench: Bench) -> int:
@@ -108,7 +137,7 @@ def _affordable(bench: Bench, n_variants: int) -> bool:
     if cap is None:
         return True
     world = scan.scan(bench)
-    first = scan.per_trial(bench).usd * N_ADMITTING * (1 + n_variants)
+    first = scan.per_trial(bench).usd * LEAST_ADMITTING * (1 + n_variants)
     return world.spent_usd + world.confirm.usd + first <= cap
 
 
@@ -132,22 +161,26 @@ class _Standing:
     merits: Merits
     marks: Marks | None
     n_pairs: int
+    n_admitting: int = 0
 
 
 def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
     bench.ports.events.emit("phase", name="calibrate", round=None, n_rounds=None)
     seed = seed_from(bench.config.seed, "probes")
-    most = n_most(bench)
-    probes = probes_for(bench.base.manifest.answer, bench.search, seed=seed, n=most)
+    most, spec = n_most(bench), bench.base.manifest.answer
+    pool = probes_for(spec, bench.search, seed=seed, n=POOL * most)
+    probes = tuple(probe for probe in pool if not probe.impossible)
     ids = (bench.base.harness_id, *variants)
     n_asked = 0
     standing = _Standing(rows=(), referee=None, merits={}, marks=None, n_pairs=0)
     while True:
+        probes = (*probes[:n_asked], *_telling(probes, standing.rows, seed=seed)[n_asked:])[:most]
         n_rows = len(standing.rows)  # a probe that stayed void gives none
         step = next_probes(
             n_rows,
             n_most=n_rows + len(probes) - n_asked,
             n_pairs=standing.n_pairs,
+            formed=standing.referee is not None,
             marks=standing.marks,
         )
         if isinstance(step, Enough):
@@ -159,9 +192,30 @@ def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
     return _frozen(standing, seed=seed, reason=step.reason)
 
 
+def _telling(probes: Sequence[Probe], rows: Sequence[ProbeRow], *, seed: int) -> tuple[Probe, ...]:
+    """The first probes, then those of families among them in which answers differed.
+
+    Where everyone agrees nothing is to be learnt of a referee; which answers differ is known before
+    any channel is heard.
+    """
+    first = probes[:LEAST_ADMITTING]
+    if len(rows) < LEAST_ADMITTING:
+        return tuple(probes)
+    differed = {pair.probe_id for pair in pairs_of(rows[:LEAST_ADMITTING], seed=seed)}
+    families = {probe.family for probe in first if probe.probe_id in differed}
+    later = probes[LEAST_ADMITTING:]
+    return (*first, *(probe for probe in later if not families or probe.family in families))
+
+
 def _frozen(standing: _Standing, *, seed: int, reason: str) -> Referee:
     assert standing.referee is not None
-    found = calibration_of(standing.rows, standing.merits, seed=seed, reason=reason)
+    found = calibration_of(
+        standing.rows,
+        standing.merits,
+        admitting=standing.n_admitting,
+        seed=seed,
+        reason=reason,
+    )
     formed = standing.referee
     return referees.freeze(formed.checks, formed.panel, channels=formed.channels, calibration=found)
 
@@ -173,20 +227,21 @@ def _measure(bench: Bench, probes: Sequence[Probe], ids: Sequence[str], *, seed:
     """
     opening, names = bench.referee, bench.config.channels
     trials = _answers(bench, probes, ids)
-    admitting = complete_ids(probes, ids, trials)[:N_ADMITTING]
-    first = _seen(bench, probes, [t for t in trials if t.task_id in admitting], asked=names)
-    rows = rows_of(probes, ids, first, opening=opening, asked=names)
-    if len(rows) < N_ADMITTING:
-        return _Standing(rows, None, {}, None, n_pairs=len(pairs_of(rows, seed=seed)))
+    bare = rows_of(probes, ids, _seen(bench, probes, trials, asked=()), opening=opening, asked=())
+    n_pairs = len(pairs_of(bare, seed=seed))
+    admitting = n_admitting(bare, seed=seed)
+    if admitting is None:
+        return _Standing(bare, None, {}, None, n_pairs=n_pairs)
+    first = {row.probe_id for row in bare[:admitting]}
+    heard = _seen(bench, probes, [t for t in trials if t.task_id in first], asked=names)
+    rows = rows_of(probes, ids, heard, opening=opening, asked=names)
     referee = form(rows, opening, asked=names, seed=seed)
-    seen = _seen(bench, probes, trials, asked=asked_by(referee))
-    rows = rows_of(probes, ids, seen, opening=opening, asked=names)
-    n_pairs = len(pairs_of(rows, seed=seed))
     if not referee.checks and not referee.panel:
-        return _Standing(rows, referee, {}, None, n_pairs=n_pairs)
-    merits = merits_of(rows, referee, passed=seen.passed, votes=seen.votes)
-    marks = mark(pairs_of(rows[N_ADMITTING:], seed=seed), merits)
-    return _Standing(rows, referee, merits, marks, n_pairs=n_pairs)
+        return _Standing(bare, referee, {}, None, n_pairs=n_pairs, n_admitting=admitting)
+    seen = _seen(bench, probes, trials, asked=asked_by(referee))
+    merits = merits_of(bare, referee, passed=seen.passed, votes=seen.votes)
+    marks = mark(pairs_of(bare[admitting:], seed=seed), merits)
+    return _Standing(bare, referee, merits, marks, n_pairs=n_pairs, n_admitting=admitting)
 
 
 def _answers(bench: Bench, probes: Sequence[Probe], ids: Sequence[str]) -> list[Trial]:

@@ -62,8 +62,10 @@ def _on_probes(bench: Bench) -> frozenset[str]:
 def _vetoed(bench: Bench, picks: Sequence[Pick]) -> frozenset[str]:
     """Picks of which the referee may claim nothing: they lose on probes, or were not measured."""
     calibration = bench.referee.calibration
-    lost = frozenset(calibration.vetoed) if calibration else frozenset()
-    return lost | ({pick.candidate_id for pick in picks} - _on_probes(bench))
+    if calibration is None or not bench.referee.trusted:  # it claims nothing of anyone
+        return frozenset()
+    unmeasured = {pick.candidate_id for pick in picks} - _on_probes(bench)
+    return frozenset(calibration.vetoed) | unmeasured
 
 
 def picks_are_frozen(bench: Bench) -> bool:

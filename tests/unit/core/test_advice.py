@@ -11,7 +11,7 @@ from tests.unit.core.charts import a_verdict
 
 NOBODY = freeze(())
 OPEN = a_verdict("v", "inconclusive", n=134, n_changed=9)
-ALL = ("panel=x", "verifier=http://127.0.0.1:1")
+ALL = ("panel:x", "verifier:http://127.0.0.1:1")
 
 
 def marked(mean, n, *, n_probes=60):
@@ -19,7 +19,13 @@ def marked(mean, n, *, n_probes=60):
     low = lower_bound(round(mean * n), n)
     rate = Estimate(mean=mean, low=low, high=1.0, n=n)
     calibration = Calibration(
-        n_probes=n_probes, n_discordant=n, hit_rate=rate, tilt=None, n_ties=0, reason=""
+        n_probes=n_probes,
+        n_admitting=60,
+        n_discordant=n,
+        hit_rate=rate,
+        tilt=None,
+        n_ties=0,
+        reason="",
     )
     return freeze((), calibration=calibration)
 
@@ -51,9 +57,9 @@ def test_the_numbers_speak_of_the_pick_that_is_open():
     ("checks", "channels", "asked"),
     [
         (True, (), ["panel=MODEL", "verifier=URL"]),
-        (False, ("panel=x",), ["checks:", "verifier=URL"]),
-        (False, ("judge=x", "verifier=u"), ["checks:"]),
-        (True, ("panel=x",), ["verifier=URL"]),
+        (False, ("panel:x",), ["checks:", "verifier=URL"]),
+        (False, ("judge:x", "verifier:u"), ["checks:"]),
+        (True, ("panel:x",), ["verifier=URL"]),
         (True, ALL, []),
     ],
 )

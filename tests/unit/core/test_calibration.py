@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from harnesspro.core.calibration import (
-    N_ADMITTING,
+    ADMITTING_PAIRS,
+    LEAST_ADMITTING,
     Enough,
     Marks,
     More,
@@ -13,6 +14,7 @@ from harnesspro.core.calibration import (
     hit_rate,
     loses_on_probes,
     mark,
+    n_admitting,
     next_probes,
     pair_of,
     tilt,
@@ -20,12 +22,12 @@ from harnesspro.core.calibration import (
 from harnesspro.core.referee import is_trusted
 
 
-def answer(candidate_id, cluster, right):
+def answer(candidate_id, cluster, right, answered=True):
     return ProbeAnswer(
         candidate_id=candidate_id,
         cluster=cluster,
         right=right,
-        answered=True,
+        answered=answered,
         n_chars=4,
         latency_s=1.0,
         cost_usd=0.001,
@@ -65,6 +67,34 @@ def test_a_probe_gives_a_pair_only_where_exactly_one_of_two_differing_answers_is
     assert pair_of(same("p"), seed=0) is None
     assert pair_of(both_wrong, seed=0) is None
     assert pair_of(variant_right("p"), seed=0) == Pair("p", "a", "b", True)
+
+
+def test_no_answer_makes_no_pair():
+    silent = row("p", answer("base", "a", True), answer("v", "none", False, answered=False))
+
+    assert pair_of(silent, seed=0) is None
+
+
+def test_where_the_initial_harness_agrees_with_all_two_others_make_the_pair():
+    among = row("p", answer("base", "b", False), answer("v", "b", False), answer("w", "a", True))
+    without = row(
+        "p",
+        answer("base", "none", False, answered=False),
+        answer("v", "a", True),
+        answer("w", "c", False),
+    )
+
+    assert pair_of(among, seed=0) == Pair("p", "a", "b", True)
+    assert pair_of(without, seed=0) == Pair("p", "c", "a", False)
+
+
+def test_channels_are_admitted_on_sixty_probes_and_on_until_thirty_pairs():
+    often = [base_right(f"p{i}") for i in range(80)]
+    seldom = [base_right(f"p{i}") if i % 4 == 0 else same(f"p{i}") for i in range(200)]
+
+    assert n_admitting(often, seed=0) == LEAST_ADMITTING
+    assert n_admitting(seldom, seed=0) == 4 * (ADMITTING_PAIRS - 1) + 1
+    assert n_admitting(seldom[:80], seed=0) is None
 
 
 def test_of_several_differing_variants_the_seed_draws_one():
@@ -145,46 +175,44 @@ def test_a_harness_that_loses_on_a_hundred_probes_is_vetoed():
 
 
 def test_calibration_leaves_out_the_probes_that_admitted_the_channels():
-    admitting = [base_right(f"a{i}") for i in range(N_ADMITTING)]
+    admitting = [base_right(f"a{i}") for i in range(60)]
     later = [variant_right(f"m{i}") for i in range(10)]
     merits = {one.probe_id: {"a": 1.0, "b": 0.0} for one in [*admitting, *later]}
 
-    found = calibration_of([*admitting, *later], merits, seed=0, reason="so far")
+    found = calibration_of([*admitting, *later], merits, admitting=60, seed=0, reason="so far")
 
-    assert (found.n_probes, found.n_discordant, found.n_ties) == (10, 10, 0)
+    assert (found.n_admitting, found.n_probes, found.n_discordant, found.n_ties) == (60, 10, 10, 0)
     assert found.hit_rate.n == 10
     assert found.probe_accuracy["base"].mean == pytest.approx(60 / 70)
     assert found.reason == "so far"
 
 
+def after(n, pairs, marked=None, formed=True, most=600):
+    return next_probes(n, n_most=most, n_pairs=pairs, formed=formed, marks=marked)
+
+
 def test_the_admitting_probes_come_first():
-    assert next_probes(0, n_most=300, n_pairs=0, marks=None) == More(N_ADMITTING)
-    assert next_probes(20, n_most=300, n_pairs=9, marks=None) == More(N_ADMITTING - 20)
+    assert after(0, 0, formed=False) == More(60)
+    assert after(20, 9, formed=False) == More(40)
+    assert after(60, 20, formed=False) == More(40)
 
 
 def test_without_a_channel_no_further_probe_is_paid_for():
-    assert next_probes(60, n_most=300, n_pairs=30, marks=None) == Enough(
-        "no channel tells right answers from wrong ones on probes"
-    )
+    assert after(60, 30) == Enough("no channel tells right answers from wrong ones on probes")
 
 
 def test_it_goes_on_to_a_hundred_pairs():
-    assert next_probes(100, n_most=600, n_pairs=40, marks=marks(20, 18)) == More(40)
-    assert next_probes(590, n_most=600, n_pairs=110, marks=marks(99, 90)) == More(10)
-    assert next_probes(300, n_most=600, n_pairs=120, marks=marks(101, 90)) == Enough(
-        "101 pairs of differing answers"
-    )
+    assert after(100, 50, marks(20, 18)) == More(40)
+    assert after(590, 129, marks(99, 90)) == More(10)
+    assert after(300, 131, marks(101, 90)) == Enough("101 pairs of differing answers")
 
 
 def test_it_stops_where_trust_is_out_of_reach():
-    assert next_probes(140, n_most=600, n_pairs=60, marks=marks(40, 22)).reason.startswith(
-        "right on 22 of 40 pairs"
-    )
-    assert next_probes(140, n_most=300, n_pairs=3, marks=marks(2, 2)).reason.startswith(
-        "only 3 of 140 probes gave a pair"
-    )
-    assert next_probes(600, n_most=600, n_pairs=105, marks=marks(95, 90)) == Enough(
-        "600 probes gave 95 pairs; 100 are asked for"
+    assert after(140, 70, marks(40, 22)).reason.startswith("right on 22 of 40 pairs")
+    assert after(140, 3, formed=False, most=300).reason.startswith("only 3 of 140 probes gave")
+    assert after(600, 125, marks(95, 90)).reason.startswith("600 probes gave 125 pairs")
+    assert after(0, 0, formed=False, most=40) == Enough(
+        "40 probes are fewer than the 60 that admit channels"
     )
 
 
