@@ -57,7 +57,8 @@ def freeze_picks(
     First the fewest answers changed, among those at least 5 % cheaper with probability 0.9 (of
     equals one in `keeping`, whose changes keep every answer by construction, then the cheaper);
     then the knee; then the best. Success is claimed only of a candidate that is not cheaper and
-    that a trusted referee prefers with probability 0.9.
+    that a trusted referee prefers with probability 0.9. Whoever was not measured on probes may be a
+    pick, for few changed answers need no judge, but is then judged as vetoed.
     """
     eligible = [key for key in joint.ids[1:] if key in set(candidate_ids)]
     standing = [key for key in front if key in eligible]

@@ -358,3 +358,11 @@ def test_of_savings_with_equally_few_changes_the_one_that_cannot_change_any_goes
 
     assert frozen(**both)[0].candidate_id == "lucky"
     assert frozen(**both, keeping=frozenset({"exact"}))[0].candidate_id == "exact"
+
+
+def test_who_is_not_among_the_candidates_is_no_pick_though_it_stands_on_the_front():
+    table = {"base": rows(60), "v": rows(60, cost=0.3), "w": rows(60, cost=0.5)}
+    joint = law(table, "base", seed=1, n_boot=300)
+    found = freeze_picks(joint, candidate_ids=("w",), front=("v", "w"), max_picks=3)
+
+    assert [one.candidate_id for one in found] == ["w"]
