@@ -47,15 +47,16 @@ def chosen_tool(request: str, h: Harness) -> str:
 
 
 def conversation(request: str, tool: str, h: Harness) -> list[dict]:
-    """What never changes first, the task last."""
+    """The system prompt, a worked example as turns of its own, the task last."""
     part = {"none": "think", "calculator": "calculate", "python": "program"}[tool]
-    steps = h.prompt("steps") + "\n" if h.knob("steps") == "shown" else ""
     about = {} if tool == "none" else {"tool": h.value("tools")[tool]["description"]}
-    asked = h.prompt(part, steps=steps, **about, request=request)
-    return [
-        {"role": "system", "content": h.prompt("system")},
-        {"role": "user", "content": asked},
-    ]
+    form = h.prompt(part, **about)
+    if h.knob("steps") == "none":
+        form = "\n".join(line for line in form.split("\n") if not line.startswith("Steps:"))
+    turns = [turn.replace("{{request}}", request) for turn in form.split("\n---\n")]
+    said_by = ["user" if (len(turns) - place) % 2 else "assistant" for place in range(len(turns))]
+    shown = [{"role": role, "content": turn} for role, turn in zip(said_by, turns, strict=True)]
+    return [{"role": "system", "content": h.prompt("system")}, *shown]
 
 
 def vote(messages: list[dict], tool: str, h: Harness) -> tuple[list, str, str]:

@@ -87,10 +87,10 @@ def test_the_text_alone_chooses_the_tool(request_, tool):
     }
     answer, (sent,) = run(request_, [replies[tool]], samples=1, finish="tool")
     assert answer == "2"
-    asked = sent["messages"][1]["content"]
-    assert asked.startswith(request_)
-    assert ("you have a calculator" in asked) == (tool == "calculator")
-    assert ("you have a Python" in asked) == (tool == "python")
+    asked = sent["messages"][-1]["content"]
+    assert asked.endswith(f"\n{request_}")
+    assert ("You have a calculator" in asked) == (tool == "calculator")
+    assert ("You have a Python" in asked) == (tool == "python")
 
 
 def test_a_knob_overrules_the_routing():
@@ -136,9 +136,9 @@ def test_what_the_tool_gave_is_shown_to_the_model_which_words_the_answer():
     ]
     answer, sent = run(SUM, replies)
     assert answer == "-2751"
-    assert [m["role"] for m in sent[3]["messages"]] == ["system", "user", "assistant", "user"]
-    assert sent[3]["messages"][2]["content"] == replies[1]
-    assert "It gave: -2751" in sent[3]["messages"][3]["content"]
+    worked, told = sent[3]["messages"][-2:]
+    assert (worked["role"], worked["content"]) == ("assistant", replies[1])
+    assert told["content"].startswith("It gave: -2751")
 
 
 def test_a_result_the_model_does_not_word_stands_as_it_is():
@@ -150,8 +150,8 @@ def test_a_retry_shows_the_reply_and_what_was_wrong_with_it():
     bad = block("print(greatest(641, 595))")
     answer, sent = run(GCD, [bad, block("print(1)")], samples=1, finish="tool")
     assert answer == "1"
-    assert sent[1]["messages"][2]["content"] == bad
-    assert "NameError: name 'greatest' is not defined" in sent[1]["messages"][3]["content"]
+    assert sent[1]["messages"][-2]["content"] == bad
+    assert "NameError: name 'greatest' is not defined" in sent[1]["messages"][-1]["content"]
 
 
 def test_nothing_readable_at_all_is_malformed():
@@ -160,13 +160,14 @@ def test_nothing_readable_at_all_is_malformed():
     assert run(LOGIC, [rambling] * 3, retries=0)[0] is None
 
 
-def test_steps_are_asked_for_or_ruled_out():
+def test_the_examples_show_steps_or_none():
     shown, none = (
-        run(LOGIC, ["6"], samples=1, steps=steps)[1][0]["messages"][1]["content"]
-        for steps in ("shown", "none")
+        run(LOGIC, ["6"], samples=1, steps=steps)[1][0]["messages"] for steps in ("shown", "none")
     )
-    assert "\nSteps: <" in shown
-    assert none.endswith("Write only this:\nAnswer: <the answer alone>")
+    roles = ["system", "user", "assistant", "user"]
+    assert [m["role"] for m in shown] == [m["role"] for m in none] == roles
+    assert shown[2]["content"].startswith("Steps: Ann is older")
+    assert none[2]["content"] == "Answer: Yes"
 
 
 # --- reading -------------------------------------------------------------------------------------
