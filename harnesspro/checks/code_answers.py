@@ -24,7 +24,8 @@ def is_python(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:
 
 def defines_the_function(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:
     """The asked function at the top level, callable as asked; silent where none can be read."""
-    asked = asked_of(task.input) if spec.language in (None, "python") else None
+    files = tuple(text for name, text in sorted(task.files.items()) if name.endswith(".py"))
+    asked = asked_of(task.input, files=files) if spec.language in (None, "python") else None
     if asked is None:
         return True
     tree = parsed(answer) if isinstance(answer, str) else None

@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from harnesspro.checks.code_caller import Call, Lab
-from harnesspro.checks.code_program import child_program
+from harnesspro.checks.code_program import check_program, child_program
 from harnesspro.checks.code_suite import CHECKS, Bench, behaviour
 from harnesspro.checks.code_task import asked_of
 
@@ -91,6 +91,11 @@ def test_an_example_that_raises_is_kept_where_the_answer_raises_it():
 )
 def test_mended_code_keeps_doing_what_it_did(answer, share):
     assert said("still_works", answer, code=CODE) == share
+
+
+def test_the_program_is_one_text_that_fits_an_argument_of_a_command():
+    compile(check_program(), "program", "exec")
+    assert len(check_program().encode()) < 120_000
 
 
 # --- behaviour ---------------------------------------------------------------------------------
