@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,6 +13,7 @@ from harnesspro.config import RunConfig
 from harnesspro.core.errors import ConfigError, IntegrityError
 from harnesspro.core.findings import Diagnosis
 from harnesspro.core.plan import Plan
+from harnesspro.core.power import what_n_can_show
 from harnesspro.core.records import Trial
 from harnesspro.core.splits import default_n_search
 from harnesspro.core.stats import power_of
@@ -83,6 +85,7 @@ def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
         "measured": _measured(prepared, plan, out),
         "prices": [price.model_dump(mode="json") for price in prepared.prices],
         "power": power_of(n_search=plan.n_search, n_confirm=plan.n_confirm).model_dump(mode="json"),
+        "reach": asdict(what_n_can_show(plan.n_confirm, eps=prepared.config.margin)),
     }
 
 
