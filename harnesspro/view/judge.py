@@ -93,9 +93,11 @@ def trust_facts(referee: RefereeReport) -> list[Fact]:
     if calibration is None:
         return [*facts, ("hit rate", "Not measured.")]
     facts.append(("hit rate", sentence(calibration_words(calibration))))
-    probes = figures.counted(calibration.n_probes, "probe")
-    stopped = f"{probes} after those that admitted the channels; stopped: {calibration.reason}"
-    return [*facts, ("probes", sentence(stopped))]
+    probes = (
+        f"{figures.counted(calibration.n_admitting, 'probe')} admitted the channels, "
+        f"{calibration.n_probes} more marked the referee; stopped: {calibration.reason}"
+    )
+    return [*facts, ("probes", sentence(probes))]
 
 
 def probe_facts(doc: RunDocument) -> list[Fact]:

@@ -298,6 +298,7 @@ MUTE = Channel(
 )
 CALIBRATION = Calibration(
     n_probes=140,
+    n_admitting=60,
     n_discordant=121,
     hit_rate=est(0.91, 0.848, 0.952, 104),
     tilt=est(0.02, -0.03, 0.07, 104),

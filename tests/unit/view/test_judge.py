@@ -42,7 +42,8 @@ def test_a_measured_referee_says_where_the_measuring_stopped() -> None:
     facts = dict(trust_facts(judged_document().referee))
     assert facts["referee"] == "Trusted, so it may vouch for changed answers."
     assert facts["probes"] == (
-        "140 probes after those that admitted the channels; stopped: 104 pairs of differing answers."
+        "60 probes admitted the channels, 140 more marked the referee; stopped: 104 pairs of differing "
+        "answers."
     )
 
 
