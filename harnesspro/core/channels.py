@@ -14,7 +14,7 @@ import numpy as np
 
 from harnesspro.core.calibration import ProbeAnswer, ProbeRow
 from harnesspro.core.records import Channel, ChannelKind, Estimate
-from harnesspro.core.stats import Floats, boot_counts, percentile_estimate
+from harnesspro.core.stats import Floats, boot_counts, bounded_estimate, percentile_estimate
 
 LEAST_PROBES = 12
 """Probes on which it prefers one answer to another, under which nothing is admitted: with fewer, the
@@ -88,12 +88,12 @@ def measure_channel(
 
     `silent` is a share of the probes that count; the rest is measured where it speaks, the naive
     rules on the same probes: where it is silent it leaves the choice to others, and a rule's luck
-    there says nothing of it. `auc`, `lead` and `pick_gain` stand between one-sided 95 % bounds, by
-    a bootstrap over probes. `lead` is paired and, in each of its numbers, the least over the naive
-    rules, so its bound holds against all of them at once. Admitted iff `lead.low` and
-    `pick_gain.low` are above 0 and it speaks on at least `LEAST_PROBES` probes. The owner's checks
-    (`kind` user) stay admitted unless they are shown to pass wrong answers more often than right
-    ones (upper bound of `auc` below one half).
+    there says nothing of it. `auc`, `lead` and `pick_gain` stand between one-sided 95 % bounds by a
+    bootstrap over probes; to `auc` and `pick_gain` one unseen probe is granted at its worst. `lead`
+    is paired and, in each of its numbers, the least over the naive rules, so its bound holds against
+    all of them at once. Admitted iff `lead.low` and `pick_gain.low` are above 0 and it speaks on at
+    least `LEAST_PROBES` probes. The owner's checks (`kind` user) stay admitted unless they are shown
+    to pass wrong answers more often than right ones (upper bound of `auc` below one half).
     """
     views = [view for row in rows if (view := _view(name, kind, row)) is not None]
     spoken = [view for view in views if not view.silent]
@@ -160,13 +160,15 @@ def _measured(channel: Channel, views: Sequence[_View], *, seed: int) -> Channel
     }
     counts = boot_counts(n, seed=seed)
 
-    def bounded(values: Floats) -> Estimate:
-        return percentile_estimate(float(values.mean()), counts @ values / n, n=n, alpha=2 * ALPHA)
+    def bounded(values: Floats, *, least: float) -> Estimate:
+        return bounded_estimate(
+            float(values.mean()), counts @ values / n, n=n, alpha=2 * ALPHA, least=least, most=1.0
+        )
 
-    leads = [bounded(own - values) for values in naive.values()]
+    leads = [_lead(own - values, counts) for values in naive.values()]
     return channel.model_copy(
         update={
-            "auc": bounded(own),
+            "auc": bounded(own, least=0.0),
             "baselines": {name: float(values.mean()) for name, values in naive.items()},
             "lead": Estimate(
                 mean=min(lead.mean for lead in leads),
@@ -174,9 +176,18 @@ def _measured(channel: Channel, views: Sequence[_View], *, seed: int) -> Channel
                 high=min(lead.high for lead in leads),
                 n=n,
             ),
-            "pick_gain": bounded(gain),
+            "pick_gain": bounded(gain, least=-1.0),
         }
     )
+
+
+def _lead(differences: Floats, counts: Floats) -> Estimate:
+    """Over one rule. It differs from probe to probe by the rule's luck, so no probe is granted."""
+    n = differences.size
+    found = percentile_estimate(
+        float(differences.mean()), counts @ differences / n, n=n, alpha=2 * ALPHA
+    )
+    return found.model_copy(update={"low": max(found.low, -1.0), "high": min(found.high, 1.0)})
 
 
 def _read(rule: NaiveRule, view: _View) -> list[float]:

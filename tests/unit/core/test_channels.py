@@ -53,11 +53,11 @@ def test_a_channel_that_is_always_right_is_admitted_with_what_it_beats() -> None
     assert channel.pick_gain is not None
     assert (channel.auc.mean, channel.auc.n, channel.silent) == (1.0, 40, 0.0)
     assert channel.pick_gain.mean == 0.5
-    assert channel.pick_gain.low == pytest.approx(0.5)
+    assert 0.35 < channel.pick_gain.low < 0.45
     assert channel.admitted
     assert channel.reason.startswith("beats chance by 50 points (at least ")
     assert channel.reason.endswith(
-        "on 40 probes; picking by it gives 50 more right answers in 100 (at least 50)"
+        "on 40 probes; picking by it gives 50 more right answers in 100 (at least 39)"
     )
 
 
@@ -67,12 +67,12 @@ def test_a_channel_silent_everywhere_has_no_numbers_and_is_not_admitted() -> Non
 
 
 def test_a_channel_is_measured_where_it_speaks() -> None:
-    channel = measured(pairs(16, 4, 60))
+    channel = measured(pairs(18, 2, 60))
     assert channel.auc is not None
-    assert (channel.auc.mean, channel.auc.n, channel.silent) == (0.8, 20, 0.75)
+    assert (channel.auc.mean, channel.auc.n, channel.silent) == (0.9, 20, 0.75)
     assert channel.admitted
     assert channel.reason.startswith(
-        "silent on 75% of probes; beats chance by 30 points (at least "
+        "silent on 75% of probes; beats chance by 40 points (at least "
     )
 
 
