@@ -11,15 +11,17 @@ import ast
 import calendar
 import collections
 import datetime
+import functools
 import math
 import string
 import sys
 import time
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 MOST_LINES, MOST_CHARS, LONGEST_RANGE, MOST_BITS = 3_000_000, 2_000, 1_000_000, 4_096
 OFFERED = {
-    "math": (math, "gcd lcm sqrt isqrt floor ceil prod log log2 log10 pi inf fabs"),
+    "math": (math, "gcd lcm sqrt isqrt floor ceil log log2 log10 pi inf fabs"),
     "datetime": (datetime, "date datetime timedelta"),
     "calendar": (calendar, "isleap weekday day_name month_name monthrange"),
     "collections": (collections, "Counter defaultdict"),
@@ -37,11 +39,22 @@ BUILTINS = (
 )
 PLAIN = (str, list, dict, set, tuple, int, float, datetime.datetime, datetime.timedelta)
 ATTRIBUTES = {name for kind in PLAIN for name in dir(kind) if not name.startswith("_")}
-ATTRIBUTES |= {part for _, parts in OFFERED.values() for part in parts.split()} | {"most_common"}
+ATTRIBUTES |= {part for _, parts in OFFERED.values() for part in parts.split()} | {
+    "most_common",
+    "prod",
+}
 ATTRIBUTES -= {"format", "format_map"}  # their fields reach any attribute
 LAST = "last value"
 BOUNDED = {ast.Pow: "pow", ast.Mult: "times", ast.LShift: "shift"}
-NOT_OFFERED = (ast.AsyncFunctionDef, ast.Await, ast.Global, ast.Nonlocal, ast.Try, ast.ClassDef)
+NOT_OFFERED = (
+    ast.Match,
+    ast.AsyncFunctionDef,
+    ast.Await,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Try,
+    ast.ClassDef,
+)
 FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -155,7 +168,15 @@ def bounded_times(left: object, right: object) -> object:
         repeated = isinstance(thing, str | list | tuple) and isinstance(count, int)
         if repeated and len(thing) * count > LONGEST_RANGE:
             raise Refused("too much of the same")
+    whole = isinstance(left, int) and isinstance(right, int)
+    if whole and left.bit_length() + right.bit_length() > MOST_BITS:
+        raise Refused("the product is too large")
     return left * right
+
+
+def bounded_prod(factors: Iterable) -> object:
+    """The product of all factors."""
+    return functools.reduce(bounded_times, factors, 1)
 
 
 def bounded_shift(left: int, by: int) -> int:
@@ -171,6 +192,9 @@ def bounded_range(*bounds: int) -> range:
     if len(found) > LONGEST_RANGE:
         raise Refused("the range is too long")
     return found
+
+
+MODULES["math"].prod = bounded_prod
 
 
 def offered(name: str, *_: object) -> SimpleNamespace:

@@ -255,6 +255,7 @@ def test_the_calculator_refuses_what_is_no_bounded_sum(expression):
         ("n = 3\nn *= 4\nn **= 2\nprint(n << 1, n * 'a' if n < 0 else n)", "288 144"),
         ("from collections import Counter\nprint(Counter('abca')['a'])", "2"),
         ("print(sum(all(n % d for d in range(2, n)) for n in range(2, 100)))", "25"),
+        ("import math\nprint(math.prod([2, 3, 7]))", "42"),
         ("print(f'{1 / 4:.2f}')", "0.25"),
     ],
 )
@@ -276,6 +277,8 @@ def test_a_small_program_gives_its_last_line(code, printed):
         ("open('x')", "NameError"),
         ("getattr(1, 'real')", "NameError"),
         ("try:\n    pass\nexcept:\n    pass", "Try is not offered"),
+        ("match 1:\n    case int(__class__=c):\n        print(c)", "Match is not offered"),
+        ("import math\nprint(math.prod(range(1, 10 ** 6)))", "product is too large"),
         ("while True:\n    pass", "runs too long"),
         ("print(9 ** 9 ** 9)", "power is too large"),
         ("x = 9\nx **= 10 ** 6", "power is too large"),
