@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from harnesspro.core.errors import IntegrityError
+from harnesspro.core.errors import IntegrityError, SandboxUnavailable
 from harnesspro.core.ports import Sandbox, SandboxResult, SandboxSpec
 
 WALL_S, OUTPUT_BYTES = 120.0, 20_000_000
+_FIX = (
+    "apt install bubblewrap, or: pip install 'harnesspro[sandbox]'; `harnesspro doctor` says more"
+)
 
 
 def run_in_sandbox(files: Mapping[str, str], *, program: str, payload: str) -> bytes:
@@ -72,12 +75,19 @@ def _sandbox(home: Path, code: Path) -> Iterator[Sandbox]:
     from harnesspro.sandbox.client import SandboxClient
     from harnesspro.sandbox.start import start_launcher
 
-    process, sock = start_launcher(
-        level="S3",
-        trial_socket=str(home / "no.sock"),
-        work_root=str(home / "work"),
-        code_roots=[str(code)],
-    )
+    try:
+        process, sock = start_launcher(
+            level="S3",
+            trial_socket=str(home / "no.sock"),
+            work_root=str(home / "work"),
+            code_roots=[str(code)],
+        )
+    except SandboxUnavailable as error:
+        raise SandboxUnavailable(
+            "these tasks are made by a package's code, which runs in a sandbox only",
+            error.found,
+            fix=_FIX,
+        ) from error
     client = SandboxClient(sock, "S3")
     try:
         yield client

@@ -4,7 +4,8 @@ import socket
 import pytest
 
 from harnesspro.cli.making import run_in_sandbox
-from harnesspro.core.errors import IntegrityError
+from harnesspro.core.errors import IntegrityError, SandboxUnavailable
+from harnesspro.sandbox import start
 
 LOOK_AROUND = """
 import json, os, socket, sys
@@ -40,3 +41,9 @@ def test_a_program_sees_its_own_files_and_its_payload_and_nothing_else(tmp_path)
 def test_a_program_that_makes_nothing_is_told(source, said):
     with pytest.raises(IntegrityError, match=said):
         run_in_sandbox({"make.py": source}, program="make.py", payload="{}")
+
+
+def test_without_a_sandbox_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(start, "bubblewraps", lambda: iter(()))
+    with pytest.raises(SandboxUnavailable, match=r"pip install 'harnesspro\[sandbox\]'"):
+        run_in_sandbox({"make.py": "pass"}, program="make.py", payload="{}")
