@@ -285,9 +285,16 @@ def next_probes(
     if n_pairs + upper_bound(n_pairs, n_measured, alpha=ALPHA) * left < wanted:
         return Enough(
             f"only {n_pairs} of {n_measured} probes gave a pair of differing answers, so "
-            f"{n_most} will not give the {wanted} asked for"
+            f"{n_most} will not give the {wanted} asked for{_would_do(n_pairs, n_measured, wanted)}"
         )
     return More(min(batch, left))
+
+
+def _would_do(n_pairs: int, n_measured: int, wanted: int) -> str:
+    """How many probes would, to the next hundred; nothing where that would be a guess."""
+    if n_pairs < 3:
+        return ""
+    return f" (about {-(-wanted * n_measured // n_pairs // 100) * 100:,} would)"
 
 
 def _hopeless(marks: Marks) -> bool:

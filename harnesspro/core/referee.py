@@ -64,7 +64,7 @@ def freeze(
         weights=weights,
         panel=panel,
         trusted=trusted,
-        reason=_reason(admitted, panel, hit_rate, trusted=trusted),
+        reason=_reason(admitted, panel, calibration, trusted=trusted),
         channels=tuple(channels),
         calibration=calibration,
     )
@@ -113,15 +113,20 @@ def _validity(checks: Sequence[Check]) -> float:
 
 
 def _reason(
-    checks: Sequence[Check], panel: Sequence[str], hit_rate: Estimate | None, *, trusted: bool
+    checks: Sequence[Check],
+    panel: Sequence[str],
+    calibration: Calibration | None,
+    *,
+    trusted: bool,
 ) -> str:
+    hit_rate = calibration.hit_rate if calibration else None
     if trusted:
         return "it was right often enough on pairs of answers whose truth is known"
     if not checks and not panel:
         return "no check was admitted and no independent model votes, so it can say nothing"
     if hit_rate is None:
-        votes = "" if panel else "no independent model votes, and "
-        return f"{votes}how often it is right where two answers differ has not been measured"
+        because = f": {calibration.reason}" if calibration and calibration.reason else ""
+        return f"how often it is right where two answers differ is not known{because}"
     return (
         f"it was right on {hit_rate.mean:.0%} of {hit_rate.n} pairs of differing answers "
         f"(at least {hit_rate.low:.0%}); {TRUSTED_HIT_RATE:.0%} on {TRUSTED_PAIRS} are asked for"

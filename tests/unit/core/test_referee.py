@@ -77,8 +77,7 @@ def test_without_a_measured_hit_rate_the_referee_is_not_trusted_and_says_why():
 
     assert (referee.trusted, referee.reason) == (
         False,
-        "no independent model votes, and how often it is right where two answers differ has not "
-        "been measured",
+        "how often it is right where two answers differ is not known",
     )
 
 
