@@ -269,16 +269,16 @@ def right_on(accuracy: float) -> Say:
 
 
 def test_a_channel_without_information_is_hardly_ever_admitted() -> None:
-    assert share_admitted(knows_nothing, n_worlds=100, n_probes=20, seed=1) <= 0.05
-    assert share_admitted(right_on(0.5), n_worlds=60, n_probes=60, seed=2) <= 0.05
+    assert share_admitted(knows_nothing, n_worlds=50, n_probes=20, seed=1) <= 0.05
+    assert share_admitted(right_on(0.5), n_worlds=50, n_probes=60, seed=2) <= 0.05
 
 
 def test_a_channel_that_only_likes_long_answers_is_hardly_ever_admitted() -> None:
-    assert share_admitted(likes_length, n_worlds=60, n_probes=60, seed=3, lengths=(50, 40)) <= 0.05
+    assert share_admitted(likes_length, n_worlds=40, n_probes=60, seed=3, lengths=(50, 40)) <= 0.05
 
 
 def test_a_channel_right_on_85_of_100_pairs_is_admitted() -> None:
-    assert share_admitted(right_on(0.85), n_worlds=50, n_probes=60, seed=4) >= 0.90
+    assert share_admitted(right_on(0.85), n_worlds=40, n_probes=60, seed=4) >= 0.90
 
 
 def test_every_naive_rule_is_measured() -> None:
