@@ -19,6 +19,8 @@ from harnesspro.core.records import (
 
 COIN = 0.5
 """The hit rate of a referee that knows nothing."""
+_MANY = 6
+"""Fewer harnesses than this agree in their order by luck too often to say much."""
 _NAMED = 4
 """Channels that a sentence names; a table holds the rest."""
 
@@ -63,8 +65,10 @@ def own_noise(disagreement: float | None) -> str:
 
 
 def calibration_words(calibration: Calibration) -> str:
-    """Hit rate and tilt on generated tasks, with interval and pairs."""
+    """Hit rate and tilt on generated tasks, with interval and pairs; or why there is none."""
     rate = calibration.hit_rate
+    if not calibration.n_probes:
+        return f"not measured: {calibration.reason}"
     if rate is None:
         return (
             f"calibrated on {counted(calibration.n_probes, 'generated task')}: no pair of differing "
@@ -165,7 +169,8 @@ def sealed_words(sealed: SealedReport, calibrated: Estimate | None = None) -> tu
     `calibrated` is the hit rate on generated tasks, to be held against the one found here.
     """
     lines = [
-        f"accuracy was opened once, after the verdicts, on {counted(sealed.n_tasks, 'task')}",
+        f"accuracy was opened once in this run, after the verdicts, on "
+        f"{counted(sealed.n_tasks, 'task')}",
         _pairs_in_words(sealed.discordant_hit_rate),
     ]
     flattered = _flattered(sealed.discordant_hit_rate, calibrated)
@@ -178,9 +183,10 @@ def sealed_words(sealed: SealedReport, calibrated: Estimate | None = None) -> tu
             f"({counted(sealed.auc.n, 'task')} with both)"
         )
     if sealed.rank_correlation is not None:
+        few = "; too few to say much" if sealed.n_harnesses < _MANY else ""
         lines.append(
             f"score and accuracy put the {sealed.n_harnesses} harnesses in orders that agree with "
-            f"tau {sealed.rank_correlation:+.2f}"
+            f"tau {sealed.rank_correlation:+.2f}{few}"
         )
     return tuple(lines)
 

@@ -200,10 +200,15 @@ def _trust_words(story: Story) -> list[str]:
             f"The referee is not trusted ({reason}), so this run claims cost and agreement only."
         ]
     if story.calibration is not None:
-        lines.append(f"{_capital(calibration_words(story.calibration))}.")
+        lines.append(_calibration(story.calibration))
     if story.channels:
         lines.append(f"Of its channels, {channel_words(story.channels)}.")
     return lines
+
+
+def _calibration(calibration: Calibration) -> str:
+    said = bare(calibration_words(calibration))
+    return f"{_capital(said)}." if calibration.n_probes else f"Its hit rate was {said}."
 
 
 def _opened_words(story: Story) -> list[str]:

@@ -93,6 +93,8 @@ def trust_facts(referee: RefereeReport) -> list[Fact]:
     if calibration is None:
         return [*facts, ("hit rate", "Not measured.")]
     facts.append(("hit rate", sentence(calibration_words(calibration))))
+    if not calibration.n_probes:
+        return facts
     probes = (
         f"{figures.counted(calibration.n_admitting, 'probe')} admitted the channels, "
         f"{calibration.n_probes} more marked the referee; stopped: {calibration.reason}"

@@ -260,7 +260,7 @@ def firewall_words(doc: RunDocument) -> str:
     certificate = doc.certificate
     openings = figures.counted(certificate.vault_openings, "opening")
     hits = figures.counted(certificate.canary_hits, "canary hit")
-    return f"{certificate.leaked_bits:g} bits back to the search, {openings} of the vault, {hits}"
+    return f"{certificate.leaked_bits:g} bits back to the search, {openings} of the vault so far, {hits}"
 
 
 def power_words(doc: RunDocument) -> str:

@@ -34,6 +34,25 @@ def test_without_a_pair_nothing_is_known_of_the_referee():
     )
 
 
+def test_a_referee_that_was_not_put_to_probes_says_why():
+    unmeasured = Calibration(
+        n_probes=0,
+        n_discordant=0,
+        hit_rate=None,
+        tilt=None,
+        n_ties=0,
+        reason="--probes 0 forbids it",
+    )
+    assert calibration_words(unmeasured) == "not measured: --probes 0 forbids it"
+
+
+def test_the_order_of_many_harnesses_is_not_called_too_few():
+    sealed = SealedReport(
+        n_tasks=9, n_harnesses=6, rank_correlation=0.6, discordant_hit_rate=None, auc=None
+    )
+    assert sealed_words(sealed)[-1].endswith("agree with tau +0.60")
+
+
 def test_without_a_channel_heard_that_is_said():
     deaf = Channel(name="checks", kind="checks", reason="silent")
     assert channel_words((deaf,)) == "no channel is heard; checks is not: silent"
@@ -69,7 +88,7 @@ def test_the_score_is_trusted_no_further_than_its_pairs_show(low, high, verdict)
         n_tasks=64, n_harnesses=2, rank_correlation=None, discordant_hit_rate=rate, auc=None
     )
     opened, pairs = sealed_words(sealed)
-    assert opened == "accuracy was opened once, after the verdicts, on 64 tasks"
+    assert opened == "accuracy was opened once in this run, after the verdicts, on 64 tasks"
     assert pairs.endswith(f"(at least {100 * low:.0f} %): {verdict}")
 
 

@@ -233,6 +233,15 @@ def test_how_good_the_referee_is_and_who_is_heard_are_said():
     )
 
 
+def test_a_referee_that_was_not_put_to_probes_says_why():
+    unmeasured = CALIBRATION.model_copy(
+        update={"n_probes": 0, "hit_rate": None, "reason": "--probes 0 forbids it."}
+    )
+    assert said(a_chart(a_law()), calibration=unmeasured)[3] == (
+        "Its hit rate was not measured: --probes 0 forbids it."
+    )
+
+
 def test_confirm_tasks_that_were_used_before_are_told_right_after_the_headline():
     power = Power(
         n_search=32,
@@ -261,14 +270,14 @@ def test_after_the_opening_the_report_says_what_the_score_was_worth():
     )
     lines = said(a_chart(a_law()), sealed=sealed, calibration=CALIBRATION)
     assert lines[4:9] == (
-        "Accuracy was opened once, after the verdicts, on 64 tasks.",
+        "Accuracy was opened once in this run, after the verdicts, on 64 tasks.",
         "Where two answers differ and one is right, the score without gold preferred the right one "
         "on 60 % of 20 (at least 40 %): no better than chance is shown, so trust only cost and "
         "agreement here.",
         "That is less than the 90 % on generated tasks, which flatter the referee.",
         "Within a task it puts a right answer above a wrong one with 62 % [42 %, 80 %] (18 tasks "
         "with both).",
-        "Score and accuracy put the 3 harnesses in orders that agree with tau +0.33.",
+        "Score and accuracy put the 3 harnesses in orders that agree with tau +0.33; too few to say much.",
     )
 
 

@@ -54,7 +54,7 @@ def test_reasons_the_hit_rate_and_the_vetoes_stand_below() -> None:
         "right on 91 % of 104 pairs",
         "7c01d2 right on 100 of 200 probes",
         "What to add - More inputs",
-        "After the opening - Accuracy was opened once",
+        "After the opening - Accuracy was opened once in this run",
     ):
         assert part in text
 

@@ -10,7 +10,7 @@ from harnesspro.view.judge import (
     probe_facts,
     trust_facts,
 )
-from tests.unit.view.documents import bare_document, document, judged_document
+from tests.unit.view.documents import CALIBRATION, bare_document, document, judged_document
 
 
 def test_channels_that_are_heard_come_first_and_unmeasured_cells_are_empty() -> None:
@@ -38,6 +38,16 @@ def test_a_referee_that_was_not_measured_says_why_and_what_it_may_claim() -> Non
     ]
 
 
+def test_a_referee_that_was_not_put_to_probes_says_why() -> None:
+    unmeasured = CALIBRATION.model_copy(
+        update={"n_probes": 0, "hit_rate": None, "reason": "no candidate was left to judge"}
+    )
+    referee = judged_document().referee.model_copy(update={"calibration": unmeasured})
+    assert trust_facts(referee)[2:] == [
+        ("hit rate", "Not measured: no candidate was left to judge.")
+    ]
+
+
 def test_a_measured_referee_says_where_the_measuring_stopped() -> None:
     facts = dict(trust_facts(judged_document().referee))
     assert facts["referee"] == "Trusted, so it may vouch for changed answers."
@@ -58,5 +68,5 @@ def test_harnesses_on_probes_are_named_as_in_the_table() -> None:
 def test_without_an_opening_nothing_is_said_of_gold() -> None:
     assert opened_facts(document()) == ()
     assert opened_facts(judged_document())[0] == (
-        "Accuracy was opened once, after the verdicts, on 64 tasks."
+        "Accuracy was opened once in this run, after the verdicts, on 64 tasks."
     )

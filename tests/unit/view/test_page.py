@@ -126,7 +126,7 @@ def test_the_page_says_what_the_run_says() -> None:
         "9 of 96 answers changed; the margin is 5 points; about 212 more tasks would decide",
         "479 tasks",
         "S3 (own namespaces, no network, nothing of the judge visible)",
-        "0 bits back to the search, 1 opening of the vault, 0 canary hits",
+        "0 bits back to the search, 1 opening of the vault so far, 0 canary hits",
         "1 proposal not admitted",
         "harnesspro export 20261130-214611-7f3a 3f2a91 --to toolcaller-3f2a91",
         *document().words,

@@ -85,7 +85,7 @@ def test_money_findings_verdicts_and_walls_are_all_there() -> None:
         "$0.0012 on thinking, $0.0391 on measuring (at list prices); $0 billed.",
         "Paid back after 479 tasks.",
         "S3 (own namespaces, no network, nothing of the judge visible)",
-        "0 bits back to the search, 1 opening of the vault, 0 canary hits",
+        "0 bits back to the search, 1 opening of the vault so far, 0 canary hits",
         "Not trusted, so this run claims cost and agreement only.",
         "Right on 71 % of 88 probe pairs",
         "hit rate Not measured.",
