@@ -51,8 +51,8 @@ VARIANTS: dict[str, dict[str, KnobValue]] = {
     "always-python": {**ONE, "finish": "tool", "tool": "python"},
     "early-stop": {"stop_when_agreed": "yes"},
 }
-FAIR, TRAP = "tool-result", "answer-only"
-"""A saving that costs nothing, and one that is cheaper and truly worse."""
+FAIR, TRAP = "brief", "answer-only"
+"""A saving that costs no accuracy, and one that is cheaper still and truly worse."""
 
 
 @dataclass(frozen=True, slots=True)
