@@ -65,7 +65,7 @@ def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, An
         ready = prepare(harness_ref, flags, verb="improve", say=lambda _line: None)
     except HarnessProError as error:
         return {"ok": False, "name": harness_ref, "problem": str(error)}
-    plan = plan_for(ready.config, len(ready.tasks))
+    plan = plan_for(ready.config, len(ready.tasks), has_gold=ready.task_set.seal is not None)
     power = power_of(n_search=plan.n_search, n_confirm=plan.n_confirm)
     return {
         "ok": True,

@@ -12,10 +12,10 @@ from harnesspro.cli.starting import read_header
 from harnesspro.config import RunConfig
 from harnesspro.core.errors import ConfigError, IntegrityError
 from harnesspro.core.findings import Diagnosis
-from harnesspro.core.plan import Plan
+from harnesspro.core.plan import Plan, most_probes
 from harnesspro.core.power import what_n_can_show
 from harnesspro.core.records import Trial
-from harnesspro.core.splits import default_n_search
+from harnesspro.core.splits import default_n_sealed, default_n_search
 from harnesspro.core.stats import power_of
 from harnesspro.store.ledger import LedgerReader
 from harnesspro.store.runs import run_ids
@@ -47,10 +47,12 @@ def diagnosis_of(run_dir: Path) -> dict[str, Any]:
     )
 
 
-def plan_for(config: RunConfig, n_tasks: int) -> Plan:
-    """The sizes a run on so many tasks would have."""
+def plan_for(config: RunConfig, n_tasks: int, *, has_gold: bool) -> Plan:
+    """The sizes a run on so many tasks would have, the most a referee could be measured on included."""
     n_search = min(n_tasks, config.n_search or default_n_search(n_tasks))
-    left = n_tasks - n_search
+    opens = has_gold and config.open_gold and config.n_confirm is None
+    n_sealed = min(n_tasks - n_search, default_n_sealed(n_tasks)) if opens else 0
+    left = n_tasks - n_search - n_sealed
     n_confirm = left if config.n_confirm is None else min(left, config.n_confirm)
     return Plan(
         n_search=n_search,
@@ -60,12 +62,17 @@ def plan_for(config: RunConfig, n_tasks: int) -> Plan:
         max_picks=config.max_picks,
         first_block=config.first_block,
         n_repeats=config.n_repeats,
+        n_sealed=n_sealed,
+        n_probes=most_probes(
+            config.n_probes, n_confirm=n_confirm, eps=config.margin, can_judge=True
+        ),
     )
 
 
 def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
     """`harnesspro/plan@1`: trials × seconds × dollars, nothing run."""
-    plan = plan_for(prepared.config, len(prepared.tasks))
+    has_gold = prepared.task_set.seal is not None
+    plan = plan_for(prepared.config, len(prepared.tasks), has_gold=has_gold)
     limits = prepared.harness.manifest.limits
     return {
         "schema": "harnesspro/plan@1",
@@ -73,7 +80,8 @@ def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
         "harness_name": prepared.harness.manifest.name,
         "models": dict(prepared.config.models),
         "channels": list(prepared.config.channels),
-        "n_probes": prepared.config.n_probes,
+        "n_probes": plan.n_probes,
+        "n_sealed": plan.n_sealed,
         "n_search": plan.n_search,
         "n_confirm": plan.n_confirm,
         "n_rounds": plan.n_rounds,

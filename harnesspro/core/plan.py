@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harnesspro.core.power import referee_route_possible
+
+LEAST_PROBES, PROBES_A_TASK = 240, 4
+"""At most four probes for each confirm task, and 240 where there are few."""
+MOST_ON_PROBES = 4
+"""Candidates that answer probes beside the initial harness."""
+
+
+def most_probes(asked: int | None, *, n_confirm: int, eps: float, can_judge: bool) -> int:
+    """How many probes the referee may be measured on.
+
+    As many as were asked for; else none where the confirm tasks are too few for its word to decide
+    at the margin `eps`, or nothing is there that could be heard.
+    """
+    if asked is not None:
+        return asked
+    if not can_judge or not referee_route_possible(n_confirm, eps):
+        return 0
+    return max(LEAST_PROBES, PROBES_A_TASK * n_confirm)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -16,6 +36,8 @@ class Plan:
     max_picks: int
     first_block: int
     n_repeats: int
+    n_sealed: int = 0
+    n_probes: int = 0
 
     @property
     def baseline_trials(self) -> int:
@@ -25,8 +47,13 @@ class Plan:
 
     @property
     def confirm_trials(self) -> int:
-        """The initial harness and the picks on the confirm tasks, at most."""
-        return self.n_confirm * (1 + self.max_picks)
+        """The initial harness and the picks on the tasks behind the search, at most."""
+        return (self.n_confirm + self.n_sealed) * (1 + self.max_picks)
+
+    @property
+    def probe_trials(self) -> int:
+        """The initial harness and the candidates held against it on probes, at most."""
+        return self.n_probes * (1 + min(self.max_candidates, MOST_ON_PROBES))
 
     @property
     def low(self) -> int:
@@ -38,4 +65,4 @@ class Plan:
     def high(self) -> int:
         """Most trials of a full run."""
         raced = self.max_candidates * self.n_search * self.n_repeats
-        return self.baseline_trials + raced + self.confirm_trials
+        return self.baseline_trials + raced + self.confirm_trials + self.probe_trials

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harnesspro.config import RunConfig, RunHeader
-from harnesspro.core.plan import Plan
+from harnesspro.core.plan import Plan, most_probes
 from harnesspro.core.ports import (
     Archive,
     Backend,
@@ -73,6 +73,8 @@ class Bench:
     base: Harness
     search: tuple[Task, ...]
     confirm: tuple[Task, ...]
+    sealed: tuple[Task, ...]
+    """Kept for the one opening; nothing is decided by them."""
     referee: Referee
     started_at: float
     """Start of this sitting, seconds since the epoch; earlier sittings are in `spent_s`."""
@@ -94,7 +96,7 @@ class Bench:
     @property
     def tasks(self) -> dict[str, Task]:
         """Every task of the run by id."""
-        return {task.task_id: task for task in (*self.search, *self.confirm)}
+        return {task.task_id: task for task in (*self.search, *self.confirm, *self.sealed)}
 
     @property
     def search_draws(self) -> tuple[str, ...]:
@@ -112,6 +114,13 @@ class Bench:
             max_picks=self.config.max_picks,
             first_block=self.config.first_block,
             n_repeats=self.config.n_repeats,
+            n_sealed=len(self.sealed),
+            n_probes=most_probes(
+                self.config.n_probes,
+                n_confirm=len(self.confirm),
+                eps=self.config.margin,
+                can_judge=bool(self.referee.checks or self.config.channels),
+            ),
         )
 
     def elapsed_s(self) -> float:

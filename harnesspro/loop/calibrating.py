@@ -28,7 +28,7 @@ from harnesspro.core.channels import kind_of
 from harnesspro.core.confirm import MOST_PICKS, freeze_picks
 from harnesspro.core.front import best, count, front_ids, knee
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.power import referee_route_possible
+from harnesspro.core.plan import MOST_ON_PROBES
 from harnesspro.core.records import AnswerSpec, Calibration, Probe, Referee, Trial
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
@@ -39,10 +39,6 @@ from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import passed_by
 
 PROBE_DRAW = "probe/0"
-LEAST_PROBES, PROBES_A_TASK = 240, 4
-"""At most four probes for each confirm task, and 240 where there are few."""
-MOST_ON_PROBES = 4
-"""Candidates that answer probes, likely picks and contrasts together."""
 POOL = 3
 """Probes drawn for each that may be measured, to choose families from."""
 ANSWERS_OF_BASE = 0.8
@@ -104,13 +100,6 @@ def _changed_shares(bench: Bench) -> dict[str, float]:
     return found
 
 
-def n_most(bench: Bench) -> int:
-    """How many probes may be measured: as the user said, else by the number of confirm tasks."""
-    if bench.config.n_probes is not None:
-        return bench.config.n_probes
-    return max(LEAST_PROBES, PROBES_A_TASK * len(bench.confirm))
-
-
 def why_not(bench: Bench, variants: Sequence[str]) -> str | None:
     """Why measuring the referee would be money for nothing; None where it is not."""
     if not variants:
@@ -119,15 +108,13 @@ def why_not(bench: Bench, variants: Sequence[str]) -> str | None:
         return "no check was admitted and no independent model was named"
     if bench.config.n_probes == 0:
         return "--probes 0 forbids it"
-    if bench.config.n_probes is None:
-        n, eps = len(bench.confirm), bench.config.margin
-        if not referee_route_possible(n, eps):
-            return (
-                f"with {n} confirm tasks not even a good referee could show a loss of at most "
-                f"{100 * eps:g} points (--probes N measures it all the same)"
-            )
-        if not _affordable(bench, len(variants)):
-            return "the cap leaves no room for it beside the final measurement"
+    if bench.plan.n_probes == 0:
+        return (
+            f"with {len(bench.confirm)} confirm tasks not even a good referee could show a loss of "
+            f"at most {100 * bench.config.margin:g} points (--probes N measures it all the same)"
+        )
+    if bench.config.n_probes is None and not _affordable(bench, len(variants)):
+        return "the cap leaves no room for it beside the final measurement"
     return None
 
 
@@ -167,7 +154,7 @@ class _Standing:
 def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
     bench.ports.events.emit("phase", name="calibrate", round=None, n_rounds=None)
     seed = seed_from(bench.config.seed, "probes")
-    most, spec = n_most(bench), bench.base.manifest.answer
+    most, spec = bench.plan.n_probes, bench.base.manifest.answer
     pool = probes_for(spec, bench.search, seed=seed, n=POOL * most)
     probes = tuple(probe for probe in pool if not probe.impossible)
     ids = (bench.base.harness_id, *variants)

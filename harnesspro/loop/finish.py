@@ -20,7 +20,7 @@ from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import own_disagreement
 
-CONFIRM_DRAW = "confirm/0"
+CONFIRM_DRAW, SEALED_DRAW = "confirm/0", "sealed/0"
 
 
 def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
@@ -115,13 +115,25 @@ def base_disagreement(bench: Bench) -> float | None:
     return own_disagreement(own, bench.base.manifest.answer, behaviours=behaviours).share
 
 
+def measure_sealed(bench: Bench, verdicts: Sequence[Verdict]) -> None:
+    """The initial harness and whoever was judged, on the tasks kept for the opening.
+
+    Raises:
+        Cut: time, money or the user ended it.
+    """
+    if not bench.sealed or not verdicts or bench.ports.grader is None:
+        return
+    harnesses = [bench.base, *(bench.harness(verdict.candidate_id) for verdict in verdicts)]
+    bench.run(jobs_for(harnesses, bench.sealed, draws=(SEALED_DRAW,), models=bench.config.models))
+
+
 @dataclass(frozen=True, slots=True)
 class Graded:
     """What the one opening showed."""
 
     opening: Opening
     accuracy: dict[str, Estimate]
-    """harness_id -> share of right answers."""
+    """harness_id -> share of right answers, on the tasks kept for this where there are any."""
     grades: dict[tuple[str, str], bool]
     """(harness_id, task_id) -> whether the stored answer is right."""
 
@@ -133,7 +145,10 @@ def open_vault(bench: Bench, phase: str) -> Graded | None:
     """
     kept = bench.ports.ledger.get("opening", phase)
     trials = [
-        trial for trial in scan.trials_of(bench, phase) if trial.draw in {CONFIRM_DRAW, "search/0"}
+        trial
+        for name in (phase, "sealed")
+        for trial in scan.trials_of(bench, name)
+        if trial.draw in {CONFIRM_DRAW, SEALED_DRAW, "search/0"}
     ]
     if kept is None:
         if bench.ports.grader is None or not trials:
@@ -154,16 +169,17 @@ def open_vault(bench: Bench, phase: str) -> Graded | None:
 
 
 def _graded(opening: Opening, trials: Sequence[Trial]) -> Graded:
+    kept_apart = any(trial.draw == SEALED_DRAW for trial in trials)
     by_digest = {reply.digest: reply.grade for reply in opening.replies}
-    grades = {
-        (trial.harness_id, trial.task_id): grade == "right"
-        for trial in trials
-        if (grade := by_digest.get(content_hash(trial.trial_id, trial.answer), "no_gold"))
-        != "no_gold"
-    }
+    grades: dict[tuple[str, str], bool] = {}
     counts: dict[str, list[bool]] = {}
-    for (harness_id, _), right in grades.items():
-        counts.setdefault(harness_id, []).append(right)
+    for trial in trials:
+        grade = by_digest.get(content_hash(trial.trial_id, trial.answer), "no_gold")
+        if grade == "no_gold":
+            continue
+        grades[trial.harness_id, trial.task_id] = grade == "right"
+        if not kept_apart or trial.draw == SEALED_DRAW:
+            counts.setdefault(trial.harness_id, []).append(grade == "right")
     accuracy = {key: exact_share(sum(right), len(right)) for key, right in counts.items()}
     return Graded(opening=opening, accuracy=accuracy, grades=grades)
 

@@ -10,7 +10,7 @@ from harnesspro.config import RunHeader
 from harnesspro.core.errors import IntegrityError, TasksError
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Candidate, Harness, Referee, Task
-from harnesspro.core.splits import Split, split
+from harnesspro.core.splits import Split, default_n_sealed, split
 from harnesspro.loop.bench import Bench, Ports
 from harnesspro.stages.check_answers import user_checks
 from harnesspro.stages.write_checks import write_checks
@@ -51,6 +51,7 @@ def open_bench(
         base=base,
         search=parts.search,
         confirm=parts.confirm,
+        sealed=parts.sealed,
         referee=referee,
         started_at=ports.clock.now(),
         spent_s=sum(float(value["elapsed_s"]) for _, value in sittings),
@@ -77,7 +78,8 @@ def _split(
     kept = ports.ledger.get("split", "tasks")
     if kept is not None:
         by_key = {task.content_key: task for task in tasks}
-        if not by_key.keys() >= {*kept["search"], *kept["confirm"]}:
+        sealed = kept.get("sealed", [])
+        if not by_key.keys() >= {*kept["search"], *kept["confirm"], *sealed}:
             raise IntegrityError(
                 "tasks.jsonl of the run",
                 "tasks the run began with are gone",
@@ -87,20 +89,30 @@ def _split(
         return Split(
             search=tuple(by_key[key] for key in kept["search"]),
             confirm=tuple(by_key[key] for key in kept["confirm"]),
+            sealed=tuple(by_key[key] for key in sealed),
         )
     parts = split(
         tasks,
         split_key=header.split_key,
         n_search=config.n_search,
         n_confirm=n_confirm,
+        n_sealed=_n_sealed(header, len(tasks)),
         exclude=seen,
     )
     value: dict[str, Any] = {
         "search": [task.content_key for task in parts.search],
         "confirm": [task.content_key for task in parts.confirm],
+        "sealed": [task.content_key for task in parts.sealed],
     }
     ports.ledger.put("split", "tasks", value)
     return parts
+
+
+def _n_sealed(header: RunHeader, n_tasks: int) -> int:
+    """Tasks kept for the opening alone: where there is gold to open and no size was asked for."""
+    config = header.config
+    opens = header.has_gold and config.open_gold and config.verb == "improve"
+    return default_n_sealed(n_tasks) if opens and config.n_confirm is None else 0
 
 
 def _seen_in_archive(ports: Ports, base: Harness) -> frozenset[str]:

@@ -209,7 +209,7 @@ class _RoundLine:
         admission = Admission(
             apply_patch=bench.ports.apply_patch,
             search_tasks=bench.search,
-            unseen_tasks=bench.confirm,
+            unseen_tasks=(*bench.confirm, *bench.sealed),
             known_ids=frozenset(known),
         )
         admitted, refused = admit(

@@ -95,6 +95,7 @@ def _search(bench: Bench) -> tuple[Bench, StopReason, tuple[Verdict, ...] | None
             _one_round(bench, command)
         bench = calibrated(bench)
         verdicts = finish.confirm(bench)
+        finish.measure_sealed(bench, verdicts)
     except Cut as cut:
         return bench, StopReason(reason=cut.reason, detail=cut.detail), None
     return bench, StopReason(reason=command.reason, detail=command.detail), verdicts

@@ -103,7 +103,7 @@ def test_the_models_of_channels_are_checked_and_priced_before_the_run(mine):
         (f"verifier/{url}", False),
     ]
     plan = plan_of(ready, Path(folder).parent)
-    assert (plan["channels"], plan["n_probes"]) == (list(channels), None)
+    assert (plan["channels"], plan["n_probes"]) == (list(channels), 0)
     printed = io.StringIO()
     print_plan(plan, Console(file=printed, width=200))
     assert f"Asked where answers differ: {', '.join(channels)}" in printed.getvalue()

@@ -98,9 +98,9 @@ def test_what_cannot_change_on_the_way_is_refused_beside_resume():
 # --- what a sitting would be -------------------------------------------------------------------
 
 
-def sizes(n_tasks, **changes):
-    plan = plan_for(CONFIG.model_copy(update=changes), n_tasks)
-    return plan.n_search, plan.n_confirm
+def sizes(n_tasks, *, has_gold=False, **changes):
+    plan = plan_for(CONFIG.model_copy(update=changes), n_tasks, has_gold=has_gold)
+    return plan.n_search, plan.n_confirm, plan.n_sealed
 
 
 @pytest.mark.parametrize(
@@ -121,13 +121,26 @@ def test_the_plan_has_the_sizes_the_run_would_have(n_tasks, changes, found):
     config = CONFIG.model_copy(update=changes)
     parts = split(tasks, split_key="k", n_search=config.n_search, n_confirm=config.n_confirm)
 
-    assert sizes(n_tasks, **changes) == found
+    assert sizes(n_tasks, **changes) == (*found, 0)
     assert (len(parts.search), len(parts.confirm)) == found
+
+
+@pytest.mark.parametrize(
+    ("n_tasks", "changes", "found"),
+    [
+        (240, {}, (80, 112, 48)),
+        (200, {}, (66, 134, 0)),
+        (240, {"n_confirm": 64}, (80, 64, 0)),
+        (240, {"open_gold": False}, (80, 160, 0)),
+    ],
+)
+def test_where_there_is_gold_to_open_and_room_a_fifth_is_kept_for_it(n_tasks, changes, found):
+    assert sizes(n_tasks, has_gold=True, **changes) == found
 
 
 def test_the_plan_takes_the_rest_from_the_configuration():
     config = CONFIG.model_copy(update={"n_rounds": 3, "max_candidates": 5, "n_repeats": 2})
-    assert plan_for(config, 240) == Plan(
+    assert plan_for(config, 240, has_gold=False) == Plan(
         n_search=80,
         n_confirm=160,
         n_rounds=3,
@@ -135,6 +148,7 @@ def test_the_plan_takes_the_rest_from_the_configuration():
         max_picks=2,
         first_block=12,
         n_repeats=2,
+        n_probes=640,
     )
 
 

@@ -88,7 +88,7 @@ def test_where_the_initial_harness_agrees_with_all_two_others_make_the_pair():
     assert pair_of(without, seed=0) == Pair("p", "c", "a", False)
 
 
-def test_channels_are_admitted_on_sixty_probes_and_on_until_thirty_pairs():
+def test_channels_are_admitted_on_sixty_probes_and_on_until_forty_pairs():
     often = [base_right(f"p{i}") for i in range(80)]
     seldom = [base_right(f"p{i}") if i % 4 == 0 else same(f"p{i}") for i in range(200)]
 
@@ -210,8 +210,8 @@ def test_it_goes_on_to_a_hundred_pairs():
 def test_it_stops_where_trust_is_out_of_reach():
     assert after(140, 70, marks(40, 22)).reason.startswith("right on 22 of 40 pairs")
     assert after(140, 3, formed=False, most=300) == Enough(
-        "only 3 of 140 probes gave a pair of differing answers, so 300 will not give the 130 asked "
-        "for (about 6,100 would)"
+        "only 3 of 140 probes gave a pair of differing answers, so 300 will not give the 140 asked "
+        "for (about 6,600 would)"
     )
     assert after(600, 125, marks(95, 90)).reason.startswith("600 probes gave 125 pairs")
     assert after(0, 0, formed=False, most=40) == Enough(
