@@ -60,17 +60,24 @@ def advice(
     if referee.trusted:
         return _more_inputs(n_confirm, eps=eps)[:MOST_LINES]
     bought = what_a_referee_buys(n_confirm, changed=_changed(verdicts, n_confirm), eps=eps)
-    asked = _better_referee(has_user_checks=has_user_checks, channels=channels)
+    asked: tuple[str, ...] = ()
+    if not _unmarked(referee) or not (has_user_checks or channels):
+        asked = _better_referee(has_user_checks=has_user_checks, channels=channels)
     buys = _buys(bought, n_confirm, eps=eps)
     lines = (*_more_probes(referee), *(f"{each} {buys}".strip() for each in asked))
     inputs = _more_inputs(n_confirm, eps=eps)
     return ((*lines, *inputs) if bought else (*inputs, *lines))[:MOST_LINES]
 
 
+def _unmarked(referee: Referee) -> bool:
+    """Whether probes were wanted and could not mark it: a further channel would not be marked either."""
+    return referee.calibration is not None and not referee.calibration.n_probes
+
+
 def what_a_referee_buys(n: int, *, changed: int, eps: float) -> Bought | None:
     """The weakest evidence with which a referee right on 90 of 100 pairs lets `changed` answers pass.
 
-    None where it lets them pass on no evidence at all.
+    None where no evidence would do.
     """
     right = round(GOOD_REFEREE * TRUSTED_PAIRS)
     rate = lower_bound(right, TRUSTED_PAIRS, alpha=ALPHA) - EASIER_PROBES

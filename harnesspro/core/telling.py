@@ -199,11 +199,16 @@ def _trust_words(story: Story) -> list[str]:
         lines = [
             f"The referee is not trusted ({reason}), so this run claims cost and agreement only."
         ]
-    if story.calibration is not None:
+    if story.calibration is not None and not _said_already(story.calibration, reason):
         lines.append(_calibration(story.calibration))
     if story.channels:
         lines.append(f"Of its channels, {channel_words(story.channels)}.")
     return lines
+
+
+def _said_already(calibration: Calibration, reason: str) -> bool:
+    """Whether the referee's own reason is that it was not measured."""
+    return not calibration.n_probes and bare(calibration.reason) in reason
 
 
 def _calibration(calibration: Calibration) -> str:

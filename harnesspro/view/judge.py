@@ -92,6 +92,8 @@ def trust_facts(referee: RefereeReport) -> list[Fact]:
     calibration = referee.calibration
     if calibration is None:
         return [*facts, ("hit rate", "Not measured.")]
+    if not calibration.n_probes and calibration.reason in referee.reason:
+        return [*facts, ("hit rate", "Not measured.")]
     facts.append(("hit rate", sentence(calibration_words(calibration))))
     if not calibration.n_probes:
         return facts

@@ -93,6 +93,18 @@ def test_more_probes_are_no_advice_where_they_would_not_make_it_trusted(referee)
     assert not [line for line in told(referee) if line.startswith("More probes")]
 
 
+def test_where_probes_could_not_mark_a_channel_a_further_one_is_no_advice():
+    unmarked = freeze(
+        (),
+        calibration=Calibration(
+            n_probes=0, n_discordant=0, hit_rate=None, tilt=None, n_ties=0, reason="too few pairs"
+        ),
+    )
+    heads = [line.partition(" (")[0] for line in told(unmarked, channels=("judge:x",))]
+    assert heads == ["More inputs"]
+    assert told(unmarked)[0].startswith("For a referee that can vouch for changed answers")
+
+
 def test_nothing_is_advised_where_nothing_is_open():
     assert told(verdicts=(a_verdict("v"), a_verdict("w", "reject"))) == ()
 

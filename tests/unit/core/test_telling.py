@@ -242,6 +242,15 @@ def test_a_referee_that_was_not_put_to_probes_says_why():
     )
 
 
+def test_a_reason_that_holds_why_it_was_not_measured_is_said_once():
+    unmeasured = CALIBRATION.model_copy(
+        update={"n_probes": 0, "hit_rate": None, "reason": "only 4 of 60 probes gave a pair"}
+    )
+    reason = "it is not known: only 4 of 60 probes gave a pair"
+    lines = said(a_chart(a_law()), calibration=unmeasured, referee_reason=reason)
+    assert sum("only 4 of 60" in line for line in lines) == 1
+
+
 def test_confirm_tasks_that_were_used_before_are_told_right_after_the_headline():
     power = Power(
         n_search=32,

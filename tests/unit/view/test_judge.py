@@ -48,6 +48,18 @@ def test_a_referee_that_was_not_put_to_probes_says_why() -> None:
     ]
 
 
+def test_why_it_was_not_measured_is_said_once() -> None:
+    why = "only 4 of 60 probes gave a pair"
+    unmeasured = CALIBRATION.model_copy(update={"n_probes": 0, "hit_rate": None, "reason": why})
+    referee = judged_document().referee.model_copy(
+        update={"calibration": unmeasured, "reason": f"it is not known: {why}"}
+    )
+    assert trust_facts(referee)[1:] == [
+        ("reason", "It is not known: only 4 of 60 probes gave a pair."),
+        ("hit rate", "Not measured."),
+    ]
+
+
 def test_a_measured_referee_says_where_the_measuring_stopped() -> None:
     facts = dict(trust_facts(judged_document().referee))
     assert facts["referee"] == "Trusted, so it may vouch for changed answers."
