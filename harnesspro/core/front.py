@@ -213,7 +213,7 @@ def estimates(joint: JointLaw, candidate_id: str) -> Estimates:
     """Score, cost, latency and share of changed answers with intervals.
 
     Means cover with few tasks and heavy tails too: one unseen task is granted the worst score, the
-    best, or twice the dearest (slowest) seen.
+    best, or 1.75 times the dearest (slowest) seen.
     Where the referee is not trusted, the score's interval reaches at least as far as the changed
     answers alone allow: what nobody can judge is drawn as unknown, not as equal.
     """

@@ -39,7 +39,7 @@ def test_without_tasks_there_is_nothing_to_compare():
         compare_costs(np.array([]), np.array([]))
 
 
-def test_the_unseen_task_costs_twice_the_dearest_seen_but_never_more_than_the_cap():
+def test_the_unseen_task_costs_more_than_the_dearest_seen_but_never_more_than_the_cap():
     pairs = [(1.0, 1.0), (1.0, 5.0)]
 
     assert compared(pairs).unseen_usd == REACH * 5.0
