@@ -28,7 +28,7 @@ def _print(doc: RunDocument, console: Console) -> None:
     console.print()
     lines = judge.channel_lines(doc.referee)
     if not lines:
-        put(Text(NOT_MEASURED), console)
+        put(Text(fit(_why_none(doc), console)), console)
     elif console.width < _AS_TABLE:
         put(listed([(line.name, _in_words(line)) for line in lines], console), console)
     else:
@@ -41,6 +41,13 @@ def _print(doc: RunDocument, console: Console) -> None:
     section("What to add", lines_of(doc.referee.advice, console), console)
     section("After the opening", lines_of(judge.opened_facts(doc), console), console)
     console.print()
+
+
+def _why_none(doc: RunDocument) -> str:
+    calibration = doc.referee.calibration
+    if calibration is None:
+        return NOT_MEASURED
+    return f"No channel was measured: {calibration.reason.rstrip('.')}."
 
 
 def _in_words(line: ChannelLine) -> str:

@@ -27,30 +27,45 @@ _SHAPES = {
 _COLOURS = {"baseline": "var(--ink)", "front": "var(--accent)", "other": "var(--faint)"}
 
 
-def front_chart(rows: Sequence[Row]) -> dict[str, Any]:
-    """The chart's Vega-Lite specification; `rows` holds the baseline at least."""
+def front_chart(rows: Sequence[Row], *, trusted: bool) -> dict[str, Any]:
+    """The chart's Vega-Lite specification; `rows` holds the baseline at least.
+
+    While the referee is not `trusted`, the line joins only what was accepted and the baseline: the
+    score of other points is unknown, whatever it looks like.
+    """
     import altair as alt
 
     data = alt.Data(values=[_datum(row) for row in rows])  # type: ignore[no-untyped-call]
     base = alt.Chart(data)
     chart = alt.layer(
-        _front_line(rows), *_intervals(base, rows), _points(base, rows), _names(base)
+        _front_line(rows, trusted=trusted),
+        *_intervals(base, rows),
+        _points(base, rows),
+        _names(base),
     ).properties(width="container", height=_HEIGHT, background="transparent")
     spec: dict[str, Any] = chart.configure(**_CONFIG).to_dict()
     return spec
 
 
-def _line(rows: Sequence[Row]) -> list[dict[str, float]]:
-    """The best score so much money buys: the front's members that score more than every cheaper
-    one, drawn on to the right edge.
+def _line(rows: Sequence[Row], *, trusted: bool) -> list[dict[str, float]]:
+    """The best score so much money buys: of the points that may be joined, those that score more
+    than every cheaper one, drawn on to the right edge; empty where nothing but the baseline is left.
     """
-    front = [row for row in rows if row.on_front]
+    front = [row for row in rows if _joined(row, trusted=trusted)]
+    if all(row.kind == "baseline" and not row.on_front for row in front):
+        return []
     corners: list[dict[str, float]] = []
     for row in sorted(front, key=lambda row: (row.cost_per_1000.mean, -row.score.mean)):
         if not corners or row.score.mean > corners[-1]["score"]:
             corners.append({"cost": row.cost_per_1000.mean, "score": row.score.mean})
     edge = [{"cost": _right_edge(rows), "score": corners[-1]["score"]}] if corners else []
     return corners + edge
+
+
+def _joined(row: Row, *, trusted: bool) -> bool:
+    if trusted:
+        return row.on_front
+    return row.kind == "baseline" or (row.on_front and row.verdict == "accept")
 
 
 def _datum(row: Row) -> dict[str, Any]:
@@ -111,10 +126,10 @@ def _y(rows: Sequence[Row]) -> alt.Y:
     )
 
 
-def _front_line(rows: Sequence[Row]) -> alt.Chart:
+def _front_line(rows: Sequence[Row], *, trusted: bool) -> alt.Chart:
     import altair as alt
 
-    data = alt.Data(values=_line(rows))  # type: ignore[no-untyped-call]
+    data = alt.Data(values=_line(rows, trusted=trusted))  # type: ignore[no-untyped-call]
     line: alt.Chart = (
         alt.Chart(data)
         .mark_line(interpolate="step-after", color="var(--accent)", opacity=0.45, strokeWidth=1.5)

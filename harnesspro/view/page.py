@@ -23,7 +23,7 @@ def page_html(doc: RunDocument) -> str:
     """The whole page."""
     table_rows = rows(doc)
     style, script = _resource("page.css"), _script()
-    spec = json.dumps(front_chart(table_rows)).replace("<", "\\u003c")
+    spec = json.dumps(front_chart(table_rows, trusted=doc.referee.trusted)).replace("<", "\\u003c")
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -70,7 +70,7 @@ def _main(doc: RunDocument, table_rows: tuple[Row, ...]) -> tuple[Markup | None,
     return (
         sections.header_section(doc),
         sections.figures_section(doc, table_rows),
-        sections.chart_section(),
+        sections.chart_section(doc),
         sections.table_section(doc, table_rows),
         sections.verdicts_section(doc, table_rows),
         sections.referee_section(doc),

@@ -73,8 +73,11 @@ def _tile(name: str, value: str, below: str) -> Markup:
     return el("div", el("dt", name), el("dd", value, el("small", below) if below else None))
 
 
-def chart_section() -> Markup:
+def chart_section(doc: RunDocument) -> Markup:
     """The place the chart is drawn in."""
+    line = "best score so much money buys"
+    if not doc.referee.trusted:
+        line = "best that was accepted: the score of other points is not known well enough to join"
     return _section(
         "Score against cost",
         el(
@@ -85,7 +88,7 @@ def chart_section() -> Markup:
         ),
         el("noscript", el("p", "The chart needs JavaScript; the table has all its numbers.")),
         note="Further left is cheaper, further up is better. Bars are intervals; the line is the "
-        "best score so much money buys. The front is in colour.",
+        f"{line}. The front is in colour.",
     )
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from harnesspro.core.records import RunDocument
 from harnesspro.view.channels import print_channels
-from tests.unit.view.documents import CHECKS, bare_document, judged_document
+from tests.unit.view.documents import CALIBRATION, CHECKS, bare_document, judged_document
 
 
 def printed(doc: RunDocument, width: int) -> list[str]:
@@ -63,6 +63,13 @@ def test_a_run_that_measured_no_channel_says_what_that_takes() -> None:
     text = " ".join(" ".join(printed(bare_document(), 80)).split())
     assert text.startswith("No channel was measured on probes: that takes a run whose confirm")
     assert "reason No checks." in text
+    doc = judged_document()
+    unmeasured = CALIBRATION.model_copy(
+        update={"n_probes": 0, "hit_rate": None, "reason": "only 4 of 60 probes gave a pair"}
+    )
+    referee = doc.referee.model_copy(update={"channels": (), "calibration": unmeasured})
+    lines = printed(doc.model_copy(update={"referee": referee}), 80)
+    assert lines[1] == "  No channel was measured: only 4 of 60 probes gave a pair."
 
 
 def test_a_channels_name_cannot_steer_the_terminal() -> None:

@@ -195,7 +195,7 @@ FREE = BASELINE.model_copy(
 def test_the_chart_draws_and_names_the_front_and_the_baseline(
     doc: RunDocument, n_names: int
 ) -> None:
-    svg = vl_convert.vegalite_to_svg(json.dumps(front_chart(rows(doc))))
+    svg = vl_convert.vegalite_to_svg(json.dumps(front_chart(rows(doc), trusted=True)))
     drawn = [each for each in ("baseline", "3f2a91", "7c01d2") if f">{each}</text>" in svg]
     assert len(drawn) == n_names
     assert "NaN" not in svg
@@ -206,11 +206,21 @@ def test_the_line_never_goes_down() -> None:
         update={"candidate_id": "h-0000000000000000", "cost_usd_per_task": est(9e-5, 8e-5, 1e-4)}
         | {"score": est(0.6, 0.5, 0.7)}
     )
-    spec = front_chart(rows(document(front=(CHEAP, dearer_and_worse, BEST))))
+    spec = front_chart(rows(document(front=(CHEAP, dearer_and_worse, BEST))), trusted=True)
     corners = spec["layer"][0]["data"]["values"]
     assert [each["score"] for each in corners] == [0.69, 0.71, 0.71]
     assert [each["cost"] for each in corners] == pytest.approx([0.0416, 0.069, 1.06 * 0.152])
-    assert front_chart(rows(bare_document()))["layer"][0]["data"]["values"] == []
+    assert front_chart(rows(bare_document()), trusted=True)["layer"][0]["data"]["values"] == []
+
+
+def test_what_nobody_can_judge_is_not_joined_to_the_line() -> None:
+    spec = front_chart(rows(document()), trusted=False)
+    corners = spec["layer"][0]["data"]["values"]
+    assert [each["score"] for each in corners] == [0.69, 0.69]
+    nothing = document(verdicts=(), front=(BEST,), candidates=(BEST,))
+    assert front_chart(rows(nothing), trusted=False)["layer"][0]["data"]["values"] == []
+    assert "the best that was accepted" in Parsed(page_html(document())).text
+    assert "the best score so much money buys" in Parsed(page_html(judged_document())).text
 
 
 def test_markup_escapes_everything_but_markup() -> None:
@@ -224,7 +234,8 @@ def test_the_page_needs_neither_scipy_nor_the_loop() -> None:
     code = (
         "import sys, json, harnesspro.view.page\n"
         "from tests.unit.view.documents import bare_document\n"
-        "harnesspro.view.page.front_chart(harnesspro.view.page.rows(bare_document()))\n"
+        "page = harnesspro.view.page\n"
+        "page.front_chart(page.rows(bare_document()), trusted=False)\n"
         "heavy = {'scipy', 'langgraph', 'litellm', 'git', 'optuna'}\n"
         "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
     )
