@@ -237,6 +237,11 @@ def test_short_times_are_seconds_and_long_ones_minutes(seconds: float, words: st
             "verdict on cd45c0: accept. 0 of 64 answers changed",
         ),
         ("phase", {"name": "open vault", "round": None, "n_rounds": None}, "opening the vault"),
+        (
+            "phase",
+            {"name": "calibrate", "round": None, "n_rounds": None},
+            "measuring the referee on probes",
+        ),
         ("phase", {"name": "novel", "round": 1, "n_rounds": 2}, "novel, round 1 of 2"),
         ("trial.done", {"cost_usd": 1.0}, None),
     ],
