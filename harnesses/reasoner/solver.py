@@ -9,6 +9,7 @@ from harnesspro.sdk import Harness, Malformed
 NUMBER = re.compile(r"(?:.*=)?\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)(?:\s+[a-z]+|°|%)*\s*")
 ANSWER = re.compile(r"(?im)^\W*(?:final )?answer\W*?:\s*(.+)$")
 CALCULATE = re.compile(r"(?im)^\W*calculate\W*?:\s*(.+)$")
+OPERATION = re.compile(r"[\d)] *[-+*/%] *[-(]*[\d(]")
 BLOCK = re.compile(r"```(?:python|py)?\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 LONGEST_ANSWER = 60
 
@@ -119,10 +120,14 @@ def stated(said: str) -> str:
 
 
 def expression(said: str) -> str:
-    """What stands after the last `Calculate:`, else the last line; an equals sign ends it."""
-    lines = CALCULATE.findall(said) or said.strip().splitlines()[-1:]
-    bare = lines[-1].strip(" `*$.") if lines else ""
-    return bare.replace("×", "*").replace("−", "-").partition("=")[0]
+    """What stands after the last `Calculate:` that has something to calculate, else the last line.
+
+    An equals sign ends it. Empty where there is nothing but a number: that is the model's own sum.
+    """
+    lines = [*said.strip().splitlines()[-1:], *CALCULATE.findall(said)]
+    plain = (line.strip(" `*$.").replace("×", "*").replace("−", "-") for line in lines)
+    found = [line.partition("=")[0] for line in plain]
+    return next((line for line in reversed(found) if OPERATION.search(line)), "")
 
 
 def program(said: str) -> str:

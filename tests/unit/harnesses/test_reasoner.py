@@ -197,6 +197,22 @@ def test_an_answer_has_one_spelling(text, plain):
     assert SOLVER.spelt(text) == plain
 
 
+@pytest.mark.parametrize(
+    ("said", "expression"),
+    [
+        ("Steps: add.\nCalculate: 1 + 2", "1 + 2"),
+        ("**Calculate:** `3 × (4 − 1)` = 9", "3 * (4 - 1)` "),
+        ("Calculate: 47 + 96\nCalculate: 143 - 17\nCalculate: 126", "143 - 17"),
+        ("-47 - 96 + 17", "-47 - 96 + 17"),
+        ("1196", ""),
+        ("Calculate: -126", ""),
+        ("", ""),
+    ],
+)
+def test_an_expression_has_something_to_calculate(said, expression):
+    assert SOLVER.expression(said) == expression
+
+
 # --- the calculator ------------------------------------------------------------------------------
 
 
