@@ -125,8 +125,8 @@ def expression(said: str) -> str:
     An equals sign ends it. Empty where there is nothing but a number: that is the model's own sum.
     """
     lines = [*said.strip().splitlines()[-1:], *CALCULATE.findall(said)]
-    plain = (line.strip(" `*$.").replace("×", "*").replace("−", "-") for line in lines)
-    found = [line.partition("=")[0] for line in plain]
+    plain = (line.replace("×", "*").replace("−", "-") for line in lines)
+    found = [line.partition("=")[0].strip(" `*$.") for line in plain]
     return next((line for line in reversed(found) if OPERATION.search(line)), "")
 
 

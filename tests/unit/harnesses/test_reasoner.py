@@ -201,7 +201,7 @@ def test_an_answer_has_one_spelling(text, plain):
     ("said", "expression"),
     [
         ("Steps: add.\nCalculate: 1 + 2", "1 + 2"),
-        ("**Calculate:** `3 × (4 − 1)` = 9", "3 * (4 - 1)` "),
+        ("**Calculate:** `3 × (4 − 1)` = 9", "3 * (4 - 1)"),
         ("Calculate: 47 + 96\nCalculate: 143 - 17\nCalculate: 126", "143 - 17"),
         ("-47 - 96 + 17", "-47 - 96 + 17"),
         ("1196", ""),
