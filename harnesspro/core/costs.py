@@ -86,7 +86,7 @@ def _between(mean: float, low: Floats, high: Floats, *, n: int, alpha: float) ->
     return Estimate(mean=mean, low=min(at_least, mean), high=max(at_most, mean), n=n)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def _weights(n: int) -> Floats:
     """Draws of the weights of n tasks and an unseen one: exponentials, the same for the same n."""
     rng = np.random.default_rng(seed_from("unseen", n))

@@ -319,13 +319,6 @@ def p_cheaper(joint: JointLaw, candidate_id: str, *, by: float = 0.0) -> float:
     return float((own < (1 - by) * base).mean())
 
 
-def within_latency(joint: JointLaw, max_s: float) -> tuple[str, ...]:
-    """Who takes at most so many seconds a task in the mean; the initial harness may be missing."""
-    return tuple(
-        key for key, seconds in zip(joint.ids, joint.latency[0], strict=True) if seconds <= max_s
-    )
-
-
 def knee(joint: JointLaw, front: Sequence[str]) -> str | None:
     """Of the front, the most gained on both axes (cost in logarithms); None where it is empty."""
     if not front:

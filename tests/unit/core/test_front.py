@@ -13,7 +13,6 @@ from harnesspro.core.front import (
     law,
     p_cheaper,
     p_on_front,
-    within_latency,
 )
 from harnesspro.core.stats import exact_share
 from harnesspro.core.table import Row
@@ -145,13 +144,6 @@ def test_named_points():
 
     assert (knee(found, front), best(found, front)) == ("v", "v")
     assert (knee(found, ()), best(found, ())) == (None, None)
-
-
-def test_latency_is_a_third_measure_to_filter_by():
-    found = joint(slow=rows(cost=3.0), quick=rows(cost=0.5))
-
-    assert within_latency(found, 1.0) == ("base", "quick")
-    assert within_latency(found, 0.1) == ()
 
 
 def test_hypervolume_of_two_steps():
