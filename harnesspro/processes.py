@@ -33,6 +33,8 @@ QUIET_ENV = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_OFFLINE_MODE": "true",
     "PYTHONUNBUFFERED": "1",
+    # Threads of their own only slow our small products down: 0.2 ms with one, 8 ms with two.
+    "OPENBLAS_NUM_THREADS": "1",
 }
 # What the orchestrator may know of the user's environment: nothing that could be a key.
 _PLAIN_NAMES = (

@@ -27,7 +27,7 @@ class RoundFacts:
     parent_ids: tuple[str, ...]
     candidate_ids: tuple[str, ...]
     promoted_ids: tuple[str, ...]
-    """Possible parents after the round: the live front, cheapest first, the safest saving last."""
+    """The parents of the round to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,6 @@ def _reason_to_stop(world: World) -> Stop | None:
 
 
 def _parents(world: World) -> tuple[str, ...]:
-    """The cheapest of the live front and the safest saving; the baseline while nothing else lives."""
-    if not world.rounds or not world.rounds[-1].promoted_ids:
-        return (world.baseline_id,)
-    live = world.rounds[-1].promoted_ids
-    return tuple(dict.fromkeys((live[0], live[-1])))
+    """Those the last round named; the baseline while nothing else lives."""
+    named = world.rounds[-1].promoted_ids if world.rounds else ()
+    return named or (world.baseline_id,)

@@ -110,8 +110,9 @@ def why_not(bench: Bench, variants: Sequence[str]) -> str | None:
         return "--probes 0 forbids it"
     if bench.plan.n_probes == 0:
         return (
-            f"with {len(bench.confirm)} confirm tasks not even a good referee could show a loss of "
-            f"at most {100 * bench.config.margin:g} points (--probes N measures it all the same)"
+            f"with {len(bench.confirm)} confirm tasks even a good referee would seldom let a change "
+            f"pass at a margin of {100 * bench.config.margin:g} points (--probes N measures it all "
+            "the same)"
         )
     if bench.config.n_probes is None and not _affordable(bench, len(variants)):
         return "the cap leaves no room for it beside the final measurement"
@@ -175,7 +176,10 @@ def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
         n_asked += step.n
         standing = _measure(bench, probes[:n_asked], ids, seed=seed)
     if standing.referee is None:
-        return _unmeasured(bench.referee, step.reason)
+        known = calibration_of(
+            standing.rows, {}, admitting=len(standing.rows), seed=seed, reason=step.reason
+        )
+        return referees.freeze(bench.referee.checks, calibration=known)
     return _frozen(standing, seed=seed, reason=step.reason)
 
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, front_ids, law, p_cheaper
+from collections import Counter
+
+from harnesspro.core.front import (
+    COST_EPSILON,
+    SURE,
+    JointLaw,
+    best,
+    front_ids,
+    knee,
+    law,
+    p_cheaper,
+)
 from harnesspro.core.hashing import seed_from
+from harnesspro.core.race import choose_parents
 from harnesspro.core.report import lineage
 from harnesspro.core.table import Table, restrict
 from harnesspro.loop import scan
@@ -73,26 +85,35 @@ def live_ids(bench: Bench) -> tuple[str, ...]:
     return ids
 
 
-def parents_pool(bench: Bench) -> tuple[str, ...]:
-    """Who may be a parent next: the observed front, cheapest first, and last the safest saving.
+def next_parents(bench: Bench, *, round_index: int) -> tuple[str, ...]:
+    """Whose patches come in this round: an end of the front by turns, and the least tried alive.
 
-    The safest saving is the survivor with the fewest changed answers among those at least 5 %
-    cheaper with probability 0.9: where no judge is trusted, it is the line that can be accepted.
+    The ends are the cheapest, the safest saving, the knee and the best. The safest saving is the
+    survivor with the fewest changed answers among those at least 5 % cheaper with probability 0.9:
+    where no judge is trusted, it is the line that can be accepted.
     """
     live = live_ids(bench)
     joint = search_law(bench, scan.table(bench, "search"))
     if joint is None:
         return live
+    ends = (live[0], _safest_saving(joint), knee(joint, live), best(joint, live))
+    children = Counter(candidate.parent_id for candidate in scan.candidates(bench).values())
+    return choose_parents(
+        [key for key in ends if key is not None],
+        alive=survivors(bench),
+        times_tried={key: n for key, n in children.items() if key is not None},
+        round_index=round_index,
+    )
+
+
+def _safest_saving(joint: JointLaw) -> str | None:
     saving = [key for key in joint.ids[1:] if p_cheaper(joint, key, by=COST_EPSILON) >= SURE]
-    if not saving:
-        return live
 
     def caution(key: str) -> tuple[float, float]:
         seen = joint.counts[joint.at(key)]
         return seen.changed / seen.n, joint.place(key).cost_usd
 
-    safest = min(saving, key=caution)
-    return (*(key for key in live if key != safest), safest)
+    return min(saving, key=caution, default=None)
 
 
 def tried(bench: Bench) -> tuple[Tried, ...]:

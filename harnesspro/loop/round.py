@@ -17,7 +17,7 @@ from harnesspro.core.hashing import content_hash
 from harnesspro.core.records import Patch, Task, Trial
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.live import parents_pool, tried
+from harnesspro.loop.live import next_parents, tried
 from harnesspro.loop.racing import run_race
 from harnesspro.proposers.question import Question
 from harnesspro.stages.diagnose import diagnose
@@ -242,7 +242,8 @@ class _RoundLine:
         self._phase("race", state)
         if state["candidate_ids"]:
             run_race(self.bench, state["candidate_ids"], round_index=state["index"])
-        return {"promoted_ids": list(parents_pool(self.bench))}
+        coming = next_parents(self.bench, round_index=state["index"] + 1)
+        return {"promoted_ids": list(coming)}
 
     def keep(self, state: RoundState) -> RoundState:
         """The round's facts: the only thing the next scan needs."""

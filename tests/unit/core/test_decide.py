@@ -41,12 +41,9 @@ def test_a_candidate_that_two_rounds_name_takes_room_once():
     assert decide(world(*rounds)) == RunRound(index=2, parent_ids=("a",), n_new=4)
 
 
-def test_parents_are_the_cheapest_and_the_safest_saving_of_the_last_round():
-    lived = a_round(live=("cheap", "middle", "safe"))
+def test_parents_are_those_the_last_round_named():
+    lived = a_round(live=("cheap", "safe"))
     assert decide(world(lived)) == RunRound(index=1, parent_ids=("cheap", "safe"), n_new=2)
-    assert decide(
-        world(a_round(live=("old",)), a_round(1, made=("d",), live=("new",)))
-    ) == RunRound(index=2, parent_ids=("new",), n_new=3)
 
 
 def test_where_nothing_lives_the_baseline_is_the_parent_again():
