@@ -2,7 +2,8 @@
 
 Two steps, by hand: `record` asks the embedded model once (an hour on two cores; it may be stopped and
 goes on where it was) and keeps every answer; `judge` reads them, computes each channel's word without
-gold, and only then holds it against gold. `python -m tests.bench.real_answers record --to DIR`.
+gold, and only then holds it against gold.
+`python tests/bench/real_answers.py record calls --wheel BFCL_WHEEL --to DIR`, then `judge` likewise.
 """
 
 from __future__ import annotations
@@ -11,139 +12,85 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from harnesspro.checks import checks_for, passes, probes_for
-from harnesspro.core.answers import NO_ANSWER, cluster, same
+from harnesspro.checks import checks_for, probes_for
+from harnesspro.core.answers import NO_ANSWER, Behaviours, cluster_of
 from harnesspro.core.calibration import ProbeAnswer, ProbeRow, hit_rate, mark, pairs_of
 from harnesspro.core.channels import measure_channel
+from harnesspro.core.confirm import Pick, judge
 from harnesspro.core.hashing import canonical_json
-from harnesspro.core.records import AnswerSpec, Check, KnobValue, Task
-from harnesspro.formats.content import harness_path
-from harnesspro.formats.native import load_harness
+from harnesspro.core.records import Check, Manifest, Task, Trial
+from harnesspro.core.referee import freeze
+from harnesspro.core.stats import agreement_upper
 from harnesspro.providers.local import LocalProvider
 from harnesspro.providers.model_server import start_server
-from harnesspro.vault.grading import grade
-from tests.bench.toolcaller import (
-    MODEL,
-    ONE_CALL,
-    Graded,
-    graded_tasks,
-    run_task,
-    with_knobs,
-)
+from harnesspro.stages.behave import BehaviourBench, behave
+from harnesspro.stages.check_answers import CheckBench, check_answers, results_on_record
+from harnesspro.stages.score import passed_by, table_of
+from harnesspro.testing.doubles import MemoryLedger
+from tests.bench.in_process import MODEL, Graded
+from tests.bench.materials import Code, Item, Material, Reasoning, ToolCalls
+from tests.unit.sandbox.boxes import Box, interpreter, launched
 
-VARIANTS: dict[str, dict[str, KnobValue]] = {
-    "vote of three": {},
-    "constrained": ONE_CALL,
-    "shortened": {**ONE_CALL, "function_detail": "short"},
+MATERIALS: Mapping[str, Callable[[Path], Any]] = {
+    "calls": ToolCalls,
+    "reasoning": Reasoning,
+    "code": Code,
 }
-SPEC = AnswerSpec(kind="json", answer_schema="task")
+KINDS = ("real", "reordered", "renamed", "probe")
+USD_PER_TOKEN = 1e-7
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to ask: a real task, a changed copy of one, or a probe; with its right answer."""
-
-    kind: str
-    """`real`, `reordered`, `renamed`, `probe`."""
-    graded: Graded
-
-    @property
-    def key(self) -> str:
-        """Unique over all kinds."""
-        return f"{self.kind}/{self.graded.task.task_id}"
-
-
-def reordered(graded: Graded) -> Graded:
-    """The same request with functions and their arguments the other way round."""
-    given: Any = graded.task.input
-    given = dict(given)
-    given["functions"] = [_turned(function) for function in reversed(given["functions"])]
-    return Graded(graded.task.model_copy(update={"input": given}), graded.gold)
-
-
-def _turned(function: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = function["parameters"]
-    properties = dict(reversed(parameters.get("properties", {}).items()))
-    return {**function, "parameters": {**parameters, "properties": properties}}
-
-
-def renamed(graded: Graded) -> Graded:
-    """The same request with every function under another name that says nothing."""
-    text = json.dumps(graded.task.input)
-    given: Any = json.loads(text)
-    names = {function["name"]: f"tool_{i}" for i, function in enumerate(given["functions"])}
-    for function in given["functions"]:
-        function["name"] = names[function["name"]]
-    for branch in given["answer_schema"]["oneOf"]:
-        name = branch["properties"]["name"]
-        name["const"] = names[name["const"]]
-    return Graded(graded.task.model_copy(update={"input": given}), graded.gold)
-
-
-def back_named(task: Task, answer: Any) -> Any:
-    """An answer to the renamed copy in the original's names."""
-    functions: Any = task.input
-    functions = functions["functions"]
-    names = {f"tool_{i}": function["name"] for i, function in enumerate(functions)}
-    if not isinstance(answer, dict):
-        return answer
-    return {**answer, "name": names.get(answer.get("name", ""), answer.get("name"))}
-
-
-def items(n: int, n_probes: int, *, wheel: Path | None) -> Iterator[Item]:
-    """Real tasks first, then changed copies, then probes made after them."""
-    pool = graded_tasks(2 * n, wheel=wheel)
-    multiple = [graded for graded in pool if graded.task.family == "multiple"][: 3 * n // 4]
-    simple = [graded for graded in pool if graded.task.family == "simple_python"][: n // 4]
-    real = [*multiple, *simple]
+def items(material: Material, n: int, n_probes: int) -> Iterator[Item]:
+    """Real tasks first, then changed copies, then probes made after the real tasks."""
+    real = material.tasks(n)
     yield from (Item("real", graded) for graded in real)
-    yield from (Item("reordered", reordered(graded)) for graded in real)
-    yield from (Item("renamed", renamed(graded)) for graded in real)
+    for graded in real:
+        for kind, copy in material.copies(graded).items():
+            yield Item(kind, copy)
     tasks = [graded.task for graded in real]
-    for probe in probes_for(SPEC, tasks, seed=3, n=n_probes):
-        yield Item("probe", Graded(probe.task, probe.answer))
+    for probe in probes_for(material.spec, tasks, seed=3, n=n_probes):
+        if not probe.impossible:
+            yield Item("probe", Graded(probe.task, probe.answer))
 
 
-def wanted(item: Item, variant: str) -> bool:
-    """The vote of three is dear: it answers no changed copies."""
-    return variant != "vote of three" or item.kind in ("real", "probe")
+def wanted(item: Item, variant: str, material: Material) -> bool:
+    """The dear initial harness answers real tasks alone."""
+    return item.kind == "real" or variant != material.variants[0]
 
 
-def record(options: argparse.Namespace) -> int:
+# --- recording ---------------------------------------------------------------------------------
+
+
+def record(material: Material, options: argparse.Namespace) -> None:
     """Ask the model whatever is not on file yet."""
-    folder = harness_path("builtin:toolcaller")
-    sys.path.insert(0, str(folder))
-    harness = load_harness(folder)
     options.to.mkdir(parents=True, exist_ok=True)
     path = options.to / "answers.jsonl"
     done = {(row["variant"], row["item"]) for row in rows(path)}
+    everything = list(items(material, options.n, options.n_probes))
     server = start_server(MODEL, threads=options.threads)
     provider = LocalProvider({MODEL: server.url})
     try:
-        everything = list(items(options.n, options.n_probes, wheel=options.wheel))
-        for kind in options.kind:
-            for name in options.variant or VARIANTS:
-                variant = with_knobs(harness, VARIANTS[name])
+        for kind in options.kind or KINDS:
+            for variant in options.variant or material.variants:
                 for item in everything:
-                    if item.kind != kind or not wanted(item, name) or (name, item.key) in done:
-                        continue
-                    run = run_task(variant, item.graded, provider, draw="bench/0")
-                    _append(path, name, item, run)
+                    asked = item.kind == kind and wanted(item, variant, material)
+                    if asked and (variant, item.key) not in done:
+                        _append(path, variant, item, material.run(variant, item.graded, provider))
     finally:
         provider.close()
         server.stop()
-    return 0
 
 
-def _append(path: Path, name: str, item: Item, run: Any) -> None:
+def _append(path: Path, variant: str, item: Item, run: Any) -> None:
     row = {
-        "variant": name,
+        "variant": variant,
         "item": item.key,
         "outcome": run.result["outcome"],
         "answer": run.result.get("answer"),
@@ -163,127 +110,280 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-# --- judging what is on file -------------------------------------------------------------------
-
-Answers = Mapping[tuple[str, str], Any]
-"""(variant, item key) -> the answer; None where there was none."""
+# --- judging -----------------------------------------------------------------------------------
 
 
-def judge(options: argparse.Namespace) -> int:
-    """Every channel on real tasks against gold, and on probes against their construction."""
-    everything = list(items(options.n, options.n_probes, wheel=options.wheel))
-    kept = rows(options.to / "answers.jsonl")
-    answers = {(row["variant"], row["item"]): row["answer"] for row in kept}
-    costs = {(row["variant"], row["item"]): row for row in kept}
-    for kind in ("real", "probe"):
-        chosen = [item for item in everything if item.kind == kind]
-        for base, variant in PAIRS:
-            found = [
-                row
-                for item in chosen
-                if (row := probe_row(item, (base, variant), answers, costs)) is not None
-            ]
-            if found:
-                report(kind, base, variant, found)
-    return 0
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Everything known of one kind of item: answers, what was said of them, and the truth."""
+
+    items: dict[str, Item]
+    """task_id -> item."""
+    trials: dict[tuple[str, str], Trial]
+    """(variant, task_id) -> trial."""
+    clusters: dict[str, str]
+    said: dict[str, dict[tuple[str, str], float]]
+    """Channel -> (task_id, cluster) -> score."""
+    right: dict[tuple[str, str], bool]
+    """(task_id, cluster) -> truth."""
 
 
-PAIRS = (
-    ("vote of three", "constrained"),
-    ("vote of three", "shortened"),
-    ("constrained", "shortened"),
-)
+def judge_all(material: Any, options: argparse.Namespace) -> None:
+    """The tables of real tasks, then of probes."""
+    kept = {(row["variant"], row["item"]): row for row in rows(options.to / "answers.jsonl")}
+    everything = list(items(material, options.n, options.n_probes))
+    with ExitStack() as stack:
+        box = stack.enter_context(launched("S3")) if material.spec.kind == "code" else None
+        for kind in ("real", "probe"):
+            sheet = sheet_of(material, kind, everything, kept, box)
+            names = [v for v in material.variants if any(key[0] == v for key in sheet.trials)]
+            for base, variant in combinations(names, 2):
+                report(kind, base, variant, sheet)
+            if kind == "real" and len(names) > 1:
+                verdicts(material, names, sheet)
 
 
-def probe_row(
-    item: Item, variants: tuple[str, str], answers: Answers, costs: Mapping[Any, Any]
-) -> ProbeRow | None:
-    """The two variants' answers to one item; None where one is not on file."""
-    if any((name, item.key) not in answers for name in variants):
-        return None
-    given = {name: answers[name, item.key] for name in variants}
-    clusters = {name: _cluster(answer) for name, answer in given.items()}
-    found = tuple(
-        ProbeAnswer(
-            candidate_id=name,
-            cluster=clusters[name],
-            right=is_right(item, answer),
-            answered=answer is not None,
-            n_chars=len(canonical_json(answer)) if answer is not None else 0,
-            latency_s=costs[name, item.key]["seconds"],
-            cost_usd=1e-7
-            * (costs[name, item.key]["in_tokens"] + costs[name, item.key]["out_tokens"]),
-        )
-        for name, answer in given.items()
+def sheet_of(
+    material: Any,
+    kind: str,
+    everything: Sequence[Item],
+    kept: Mapping[tuple[str, str], dict[str, Any]],
+    box: Box | None,
+) -> Sheet:
+    """What is on file of one kind of item, with what the product's own stages say of it."""
+    chosen = {item.graded.task.task_id: item for item in everything if item.kind == kind}
+    trials = {
+        (variant, task_id): _trial(variant, task_id, kept[variant, item.key])
+        for variant in material.variants
+        for task_id, item in chosen.items()
+        if (variant, item.key) in kept
+    }
+    tasks = {task_id: item.graded.task for task_id, item in chosen.items()}
+    checks, results, behaviours = _heard(material, list(trials.values()), chosen, box)
+    clusters = {
+        trial.trial_id: cluster_of(trial, material.spec.kind, behaviours)
+        for trial in trials.values()
+    }
+    passed = passed_by(
+        list(trials.values()),
+        tasks,
+        spec=material.spec,
+        checks=checks,
+        said=results,
+        behaviours=behaviours,
     )
-    by_cluster = {clusters[name]: answer for name, answer in given.items() if answer is not None}
-    said = {
-        name: {**{key: score(answer) for key, answer in by_cluster.items()}, NO_ANSWER: 0.0}
-        for name, score in scorers(item, answers).items()
-    }
-    return ProbeRow(probe_id=item.key, answers=found, scores=said)
+    said: dict[str, dict[tuple[str, str], float]] = {}
+    for place, shares in passed.items():
+        for check in checks:
+            if check.check_id in shares:
+                said.setdefault(f"check {check.name}", {})[place] = shares[check.check_id]
+    if kind == "real":
+        for name, scores in _stable(material, everything, kept, trials, clusters).items():
+            said[name] = scores
+    right = _truth(material, chosen, trials, clusters, behaviours=behaviours, box=box)
+    return Sheet(chosen, trials, clusters, said, right)
 
 
-def _cluster(answer: Any) -> str:
-    return cluster("json", "malformed" if answer is None else "answered", answer)
+def _trial(variant: str, task_id: str, row: Mapping[str, Any]) -> Trial:
+    tokens = row["in_tokens"] + row["out_tokens"]
+    return Trial(
+        trial_id=f"{variant}/{task_id}",
+        harness_id=variant,
+        task_id=task_id,
+        draw="bench/0",
+        outcome=row["outcome"],
+        answer=row["answer"] if row["outcome"] == "answered" else None,
+        cost_nanos=round(tokens * USD_PER_TOKEN * 1e9),
+        latency_s=row["seconds"],
+    )
 
 
-def is_right(item: Item, answer: Any) -> bool:
-    """Against the gold of a real task, or the construction of a probe."""
-    if answer is None:
-        return False
-    if item.kind == "probe":
-        return same("json", answer, item.graded.gold)
-    return grade("bfcl", "json", answer, item.graded.gold) == "right"
+def _heard(
+    material: Any, trials: Sequence[Trial], chosen: Mapping[str, Item], box: Box | None
+) -> tuple[tuple[Check, ...], Mapping[tuple[str, str, str], float], Behaviours]:
+    """The checks, what programs said, and what code does."""
+    checks = tuple(
+        check.model_copy(update={"admitted": True}) for check in checks_for(material.spec)
+    )
+    if box is None:
+        return checks, {}, {}
+    ledger = MemoryLedger()
+    tasks = {task_id: item.graded.task for task_id, item in chosen.items()}
+    answers = [(tasks[t.task_id], t.answer) for t in trials if t.outcome == "answered"]
+    answers += [(i.graded.task, i.graded.gold) for i in chosen.values() if i.kind == "probe"]
+    bench = BehaviourBench(box.client, ledger, material.spec, str(box.code), n_at_once=2)
+    behaviours = behave(answers, bench)
+    manifest = Manifest.model_validate(
+        {
+            "format": "harnesspro/1",
+            "name": "bench",
+            "about": "Holds what the checks need to know.",
+            "entry": {"python": "solver.py:solve"},
+            "answer": material.spec.model_dump(),
+            "roles": {},
+            "parts": {},
+        }
+    )
+    programs = tuple(check for check in checks if check.writer == "program")
+    check_answers(
+        trials,
+        tasks,
+        CheckBench(
+            sandbox=box.client,
+            ledger=ledger,
+            manifest=manifest,
+            code_dir=str(box.code),
+            programs=programs,
+            behaviours=behaviours,
+            n_at_once=2,
+        ),
+    )
+    return checks, results_on_record(ledger), behaviours
 
 
-def scorers(item: Item, answers: Answers) -> dict[str, Callable[[Any], float]]:
-    """Channel -> what it finds of an answer to this item, without gold."""
-    task = item.graded.task
-    found: dict[str, Callable[[Any], float]] = {
-        f"check {check.name}": partial(_passes, check, task) for check in checks_for(SPEC)
-    }
-    for kind, back in (("reordered", lambda task, a: a), ("renamed", back_named)):
-        key = f"{kind}/{task.task_id}"
-        copies = [
-            _cluster(back(task, answers[name, key]))
-            for name in ("constrained", "shortened")
-            if (name, key) in answers
+def _stable(
+    material: Any,
+    everything: Sequence[Item],
+    kept: Mapping[tuple[str, str], dict[str, Any]],
+    trials: Mapping[tuple[str, str], Trial],
+    clusters: Mapping[str, str],
+) -> dict[str, dict[tuple[str, str], float]]:
+    """Of the answers to a changed copy by the cheaper variants: how many are this one."""
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for item in everything:
+        if item.kind in ("real", "probe"):
+            continue
+        task = item.graded.task
+        cast = [
+            _copied(material, item, kept[variant, item.key])
+            for variant in material.variants[1:]
+            if (variant, item.key) in kept
         ]
-        if item.kind == "real" and len(copies) == 2:
-            found[f"stable when {kind}"] = partial(_share, copies)
+        if len(cast) < len(material.variants) - 1:
+            continue
+        for (_, task_id), trial in trials.items():
+            if task_id == task.task_id and trial.outcome == "answered":
+                key = clusters[trial.trial_id]
+                scores = found.setdefault(f"stable when {item.kind}", {})
+                scores[task_id, key] = cast.count(key) / len(cast)
     return found
 
 
-def _passes(check: Check, task: Task, answer: Any) -> float:
-    return float(passes(check, task, SPEC, answer))
+def _copied(material: Any, item: Item, row: Mapping[str, Any]) -> str:
+    """The cluster of an answer to a changed copy, told in the original's words."""
+    trial = _trial("copy", item.graded.task.task_id, row)
+    answer = material.back(item.kind, item.graded.task, trial.answer)
+    return cluster_of(trial.model_copy(update={"answer": answer}), material.spec.kind)
 
 
-def _share(copies: list[str], answer: Any) -> float:
-    """How many of the answers to the changed copy are this one."""
-    return copies.count(_cluster(answer)) / len(copies)
+def _truth(
+    material: Any,
+    chosen: Mapping[str, Item],
+    trials: Mapping[tuple[str, str], Trial],
+    clusters: Mapping[str, str],
+    *,
+    behaviours: Behaviours,
+    box: Box | None,
+) -> dict[tuple[str, str], bool]:
+    """Of every distinct answer; of a cluster the first answer is graded."""
+    found: dict[tuple[str, str], bool] = {}
+    for (_, task_id), trial in trials.items():
+        place = (task_id, clusters[trial.trial_id])
+        if place in found:
+            continue
+        item = chosen[task_id]
+        if trial.outcome != "answered":
+            found[place] = False
+        elif item.kind == "probe":
+            own = trial.model_copy(update={"answer": item.graded.gold})
+            found[place] = place[1] == cluster_of(own, material.spec.kind, behaviours)
+        elif box is not None:
+            found[place] = _passes_hidden(box, material.hidden(item.graded, trial.answer))
+        else:
+            found[place] = material.is_right(item.graded, trial.answer)
+    return found
 
 
-def report(kind: str, base: str, variant: str, found: list[ProbeRow]) -> None:
-    """A table for one pair of variants: what each channel sees, and the referee of all checks."""
+def _passes_hidden(box: Box, program: str) -> bool:
+    argv = (interpreter(), "-I", "-S", "-B", "hidden.py")
+    result = box.run(argv, files={"hidden.py": program}, wall_s=6.0)
+    return result.ended == "exited" and result.exit_code == 0
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def report(kind: str, base: str, variant: str, sheet: Sheet) -> None:
+    """What each channel sees of one pair of variants."""
+    found = [
+        row for task_id in sheet.items if (row := _row(task_id, (base, variant), sheet)) is not None
+    ]
+    if not found:
+        return
     n = len(found)
-    right = [sum(row.answers[k].right for row in found) for k in (0, 1)]
+    n_right = [sum(row.answers[k].right for row in found) for k in (0, 1)]
+    changed = sum(row.answers[0].cluster != row.answers[1].cluster for row in found)
     pairs = pairs_of(found, seed=0)
-    differing = sum(row.answers[0].cluster != row.answers[1].cluster for row in found)
-    say(f"\n{kind}: {base} ({right[0]} of {n} right) against {variant} ({right[1]} of {n})")
-    say(f"  {differing} answers differ; on {len(pairs)} exactly one is right")
+    say(f"\n{kind}: {base} ({n_right[0]} of {n} right) against {variant} ({n_right[1]} of {n})")
+    say(f"  {changed} answers differ; {len(pairs)} pairs of given answers have exactly one right")
     for name in sorted({name for row in found for name in row.scores}):
         merits = {row.probe_id: row.scores[name] for row in found if name in row.scores}
         marks = mark([pair for pair in pairs if pair.probe_id in merits], merits)
         rate = hit_rate(marks)
+        if rate is None:
+            continue
         measured = measure_channel(name, "checks", found, seed=0)
-        auc = f"{measured.auc.mean:.2f}" if measured.auc else "  – "
-        if rate is not None:
-            say(
-                f"  {name:24} hit rate {rate.mean:.2f} [{rate.low:.2f}, {rate.high:.2f}] "
-                f"of {rate.n}, ties {marks.ties}, for change wrongly {marks.wrong_for_change}, "
-                f"against {marks.wrong_against}, AUC where it speaks {auc}: {measured.reason}"
-            )
+        say(
+            f"  {name:30} hit rate {rate.mean:.2f} [{rate.low:.2f}, {rate.high:.2f}] of {rate.n:3}"
+            f"  ties {marks.ties:3}  wrong for/against change {marks.wrong_for_change}"
+            f"/{marks.wrong_against}  {measured.reason}"
+        )
+
+
+def _row(task_id: str, names: Sequence[str], sheet: Sheet) -> ProbeRow | None:
+    trials = [sheet.trials.get((name, task_id)) for name in names]
+    given = [trial for trial in trials if trial is not None]
+    if len(given) < len(names):
+        return None
+    answers = tuple(
+        ProbeAnswer(
+            candidate_id=trial.harness_id,
+            cluster=(key := sheet.clusters[trial.trial_id]),
+            right=sheet.right[task_id, key],
+            answered=key != NO_ANSWER,
+            n_chars=0 if key == NO_ANSWER else len(canonical_json(trial.answer)),
+            latency_s=trial.latency_s,
+            cost_usd=trial.cost_usd,
+        )
+        for trial in given
+    )
+    keys = {answer.cluster for answer in answers if answer.answered}
+    scores = {
+        name: {**{key: said[task_id, key] for key in keys}, NO_ANSWER: 0.0}
+        for name, said in sheet.said.items()
+        if all((task_id, key) in said for key in keys)
+    }
+    return ProbeRow(probe_id=task_id, answers=answers, scores=scores)
+
+
+def verdicts(material: Any, names: Sequence[str], sheet: Sheet) -> None:
+    """What confirm says of every later variant against the first one, no referee being trusted."""
+    tasks: dict[str, Task] = {key: item.graded.task for key, item in sheet.items.items()}
+    table = table_of(
+        list(sheet.trials.values()),
+        tasks,
+        spec=material.spec,
+        referee=freeze(()),
+        owner_results={},
+    )
+    say("")
+    for name in names[1:]:
+        pick = Pick(candidate_id=name, claim="cost", why="bench")
+        (verdict,) = judge(
+            [pick], table, names[0], eps=0.05, referee=freeze(()), base_disagreement=None
+        )
+        bound = agreement_upper(verdict.n_changed, verdict.n)
+        say(f"{name} against {names[0]}: {verdict.kind}, accuracy within {100 * bound:.1f} points")
 
 
 def say(text: str) -> None:
@@ -292,21 +392,21 @@ def say(text: str) -> None:
 
 
 def main() -> int:
-    """Record or judge."""
+    """Record or judge one material."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["record", "judge"])
+    parser.add_argument("material", choices=sorted(MATERIALS))
+    parser.add_argument("--wheel", type=Path, required=True, help="the wheel the tasks come from")
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--n", type=int, default=96)
-    parser.add_argument("--n-probes", type=int, default=150)
-    parser.add_argument(
-        "--kind", action="append", choices=["real", "reordered", "renamed", "probe"]
-    )
-    parser.add_argument("--variant", action="append", choices=sorted(VARIANTS))
+    parser.add_argument("--n-probes", type=int, default=120)
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--variant", action="append")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--wheel", type=Path, help="the bfcl-eval wheel (default: pip download)")
     options = parser.parse_args()
-    options.kind = options.kind or ["real", "reordered", "renamed", "probe"]
-    return {"record": record, "judge": judge}[options.step](options)
+    material = MATERIALS[options.material](options.wheel)
+    {"record": record, "judge": judge_all}[options.step](material, options)
+    return 0
 
 
 if __name__ == "__main__":

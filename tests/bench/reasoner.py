@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import random
 import sys
@@ -19,26 +18,22 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from harnesspro import sdk
 from harnesspro.cli.making import run_in_sandbox
-from harnesspro.core.ports import ChatReply, ChatRequest, ModelProvider
-from harnesspro.core.records import Harness, KnobValue, Patch, Task
-from harnesspro.core.replay import replay_key, request_hash, seed_for
+from harnesspro.core.records import KnobValue, Task
 from harnesspro.formats import reasoning, reasoning_items
 from harnesspro.formats.content import harness_path
-from harnesspro.formats.native import apply_patch, load_harness, sdk_payload
+from harnesspro.formats.native import load_harness
 from harnesspro.formats.wheels import fetch_wheel
 from harnesspro.providers.local import LocalProvider
 from harnesspro.providers.model_server import start_server
 from harnesspro.vault import tasksets
 from harnesspro.vault.grading import grade
+from tests.bench.in_process import MODEL, Graded, Run, keep, line, run_task, with_knobs
 
-MODEL = "local/qwen2.5-coder-0.5b"
 ONE: dict[str, KnobValue] = {"samples": 1, "temperature": 0.0}
 BRIEF: dict[str, KnobValue] = {**ONE, "steps": "none", "finish": "tool"}
 VARIANTS: dict[str, dict[str, KnobValue]] = {
@@ -55,27 +50,9 @@ FAIR, TRAP = "brief", "answer-only"
 """A saving that costs no accuracy, and one that is cheaper still and truly worse."""
 
 
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """A task with its right answer."""
-
-    task: Task
-    gold: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One variant on one task."""
-
-    graded: Graded
-    result: Mapping[str, Any]
-    replies: tuple[ChatReply, ...]
-    seconds: float
-
-    @property
-    def right(self) -> bool:
-        """Whether the answer is the right one."""
-        return grade("exact", "text", self.result.get("answer"), self.graded.gold) == "right"
+def is_right(run: Run) -> bool:
+    """Whether the answer is the right one."""
+    return grade("exact", "text", run.result.get("answer"), run.graded.gold) == "right"
 
 
 def wheel_of(path: Path | None) -> zipfile.ZipFile:
@@ -102,81 +79,12 @@ def graded_tasks(n: int, archive: zipfile.ZipFile) -> list[Graded]:
     ]
 
 
-def with_knobs(harness: Harness, knobs: Mapping[str, KnobValue]) -> Harness:
-    """The harness with some dials moved."""
-    changed = {k: v for k, v in knobs.items() if harness.knob_values[k] != v}
-    patch = Patch(
-        parent_id=harness.harness_id,
-        knobs=changed,
-        direction="knobs",
-        proposer="bench",
-        summary="a variant to measure",
-    )
-    return apply_patch(harness, patch)
-
-
-def run_task(harness: Harness, graded: Graded, provider: ModelProvider, *, draw: str) -> Run:
-    """The harness on a task in this process, seeded as a run would seed it."""
-    replies: list[ChatReply] = []
-    seen: Counter[str] = Counter()
-
-    def send(body: Mapping[str, Any]) -> Mapping[str, Any]:
-        request = _request(body, harness)
-        occurrence = seen[request_hash(request)]
-        seen[request_hash(request)] += 1
-        seed = seed_for(replay_key(request, draw, occurrence))
-        reply = provider.complete(request.model_copy(update={"seed": seed}), timeout_s=300.0)
-        replies.append(reply)
-        return _as_api(reply)
-
-    started = time.monotonic()
-    result = sdk.run_trial(sdk_payload(harness, graded.task), send)
-    return Run(graded, result, tuple(replies), time.monotonic() - started)
-
-
-def _request(body: Mapping[str, Any], harness: Harness) -> ChatRequest:
-    bound = harness.manifest.roles[body["model"]].max_output_tokens
-    return ChatRequest(
-        model=MODEL,
-        messages=tuple(body["messages"]),
-        max_output_tokens=min(body.get("max_tokens", bound), bound),
-        temperature=body.get("temperature"),
-        response_format=body.get("response_format"),
-    )
-
-
-def _as_api(reply: ChatReply) -> dict[str, Any]:
-    message = {"role": "assistant", "content": reply.text}
-    return {
-        "choices": [{"message": message, "finish_reason": reply.finish_reason}],
-        "usage": {
-            "prompt_tokens": reply.usage.in_tokens,
-            "completion_tokens": reply.usage.out_tokens,
-        },
-    }
-
-
 def within(tasks: list[Graded], minutes: float) -> Iterator[Graded]:
     """The tasks in turn while there is time; every variant meets the same ones."""
     started = time.monotonic()
     for task in tasks:
         if time.monotonic() - started < 60 * minutes:
             yield task
-
-
-def line(name: str, runs: list[Run]) -> str:
-    """One row: right, malformed, mean calls, mean tokens in and out, mean seconds."""
-    n = len(runs)
-    calls = [reply for run in runs for reply in run.replies]
-    right = sum(run.right for run in runs)
-    malformed = sum(run.result["outcome"] != "answered" for run in runs)
-    n_in = sum(reply.usage.in_tokens for reply in calls) / n
-    n_out = sum(reply.usage.out_tokens for reply in calls) / n
-    seconds = sum(run.seconds for run in runs) / n
-    return (
-        f"{name:12} right {right:3}/{n} malformed {malformed:2} calls {len(calls) / n:.2f} "
-        f"tokens {n_in:6.1f} + {n_out:5.1f} seconds {seconds:.2f}"
-    )
 
 
 def main() -> int:
@@ -211,33 +119,15 @@ def main() -> int:
             for name, variant in variants.items():
                 runs[name].append(run_task(variant, task, provider, draw=options.draw))
                 if options.answers:
-                    keep(options.answers, name, runs[name][-1:])
+                    last = runs[name][-1]
+                    keep(options.answers, name, [last], [is_right(last)])
         for name in variants:
-            sys.stdout.write(line(name, runs[name]) + "\n")
+            right = [is_right(run) for run in runs[name]]
+            sys.stdout.write(line(name, runs[name], right) + "\n")
     finally:
         provider.close()
         server.stop()
     return 0
-
-
-def keep(path: Path, name: str, runs: list[Run]) -> None:
-    """Append the answers, for a look at what went wrong."""
-    with path.open("a", encoding="utf-8") as file:
-        for run in runs:
-            row = {
-                "variant": name,
-                "task": run.graded.task.task_id,
-                "right": run.right,
-                "gold": run.graded.gold,
-            }
-            usage = [reply.usage for reply in run.replies]
-            told = {
-                "in_tokens": sum(one.in_tokens for one in usage),
-                "out_tokens": sum(one.out_tokens for one in usage),
-                "seconds": round(run.seconds, 2),
-                "replies": [reply.text for reply in run.replies],
-            }
-            file.write(json.dumps({**row, **run.result, **told}) + "\n")
 
 
 # --- the grading against the package's own -------------------------------------------------------

