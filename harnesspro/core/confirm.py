@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from harnesspro.core.evidence import (
     Claim,
     Evidence,
+    Route,
     bound_on_loss,
     gather,
     margin_supported,
@@ -21,6 +22,7 @@ from harnesspro.core.evidence import (
 )
 from harnesspro.core.front import COST_EPSILON, SURE, JointLaw, best, knee, p_cheaper
 from harnesspro.core.margins import tipping_hit_rate
+from harnesspro.core.power import chance_by_agreement, chance_by_referee
 from harnesspro.core.reasons import in_words
 from harnesspro.core.records import Referee, Verdict, VerdictKind
 from harnesspro.core.referee import p_loss_beyond
@@ -39,6 +41,8 @@ class Pick:
     candidate_id: str
     claim: Claim
     why: str
+    route: Route = "agreement"
+    """How "not worse" is to be shown."""
 
 
 # --- before confirm opens ----------------------------------------------------------------------
@@ -51,14 +55,20 @@ def freeze_picks(
     front: Sequence[str],
     max_picks: int,
     keeping: frozenset[str] = frozenset(),
+    measured: frozenset[str] = frozenset(),
+    n_confirm: int = 0,
+    eps: float = 0.05,
 ) -> tuple[Pick, ...]:
     """At most `max_picks` picks among `candidate_ids`, in the order they will be tested.
 
     First the fewest answers changed, among those at least 5 % cheaper with probability 0.9 (of
     equals one in `keeping`, whose changes keep every answer by construction, then the cheaper);
     then the knee; then the best. Success is claimed only of a candidate that is not cheaper and
-    that a trusted referee prefers with probability 0.9. Whoever was not measured on probes may be a
-    pick, for few changed answers need no judge, but is then judged as vetoed.
+    that a trusted referee prefers with probability 0.9.
+
+    With each pick its one route on `n_confirm` tasks at the margin `eps` is declared. The referee's is
+    open to those in `measured` alone: who answered no probes may be a pick, for few changed answers
+    need no judge.
     """
     eligible = [key for key in joint.ids[1:] if key in set(candidate_ids)]
     standing = [key for key in front if key in eligible]
@@ -73,9 +83,11 @@ def freeze_picks(
     )
     found: dict[str, Pick] = {}
     for key, why in wanted:
-        claim = _claim(joint, key) if key is not None else None
+        claim = _claim(joint, key, measured) if key is not None else None
         if key is not None and claim is not None and key not in found:
-            found[key] = Pick(candidate_id=key, claim=claim, why=why)
+            alone = key in keeping or key not in measured
+            route = "agreement" if alone else _route(joint, key, claim, n=n_confirm, eps=eps)
+            found[key] = Pick(candidate_id=key, claim=claim, why=why, route=route)
     return tuple(found.values())[: min(max_picks, MOST_PICKS)]
 
 
@@ -94,11 +106,25 @@ def _caution(
     )
 
 
-def _claim(joint: JointLaw, candidate_id: str) -> Claim | None:
+def _claim(joint: JointLaw, candidate_id: str, measured: frozenset[str]) -> Claim | None:
     if _looks_cheaper(joint, candidate_id):
         return "cost"
+    if not joint.trusted or candidate_id not in measured:
+        return None
     better = joint.score[1:, joint.at(candidate_id)] > joint.score[1:, 0]
-    return "success" if joint.trusted and float(better.mean()) >= SURE else None
+    return "success" if float(better.mean()) >= SURE else None
+
+
+def _route(joint: JointLaw, candidate_id: str, claim: Claim, *, n: int, eps: float) -> Route:
+    """The route with the better chance, were it no worse: by how many answers it changed so far."""
+    if not joint.trusted:
+        return "agreement"
+    if claim == "success":
+        return "referee"
+    seen = joint.counts[joint.at(candidate_id)]
+    agreed = chance_by_agreement(n, eps=eps, changed=seen.changed, seen=seen.n)
+    share = (seen.changed + 0.5) / (seen.n + 1)
+    return "agreement" if agreed >= chance_by_referee(n, eps=eps, changed=share) else "referee"
 
 
 # --- the verdicts ------------------------------------------------------------------------------
@@ -151,6 +177,7 @@ def judge(  # noqa: PLR0913 - everything that was declared before confirm opened
             table.get(pick.candidate_id, {}),
             base,
             claim=pick.claim,
+            route=pick.route,
             cap_usd=cap_usd,
             vetoed=pick.candidate_id in vetoed,
         )
@@ -188,16 +215,15 @@ def _holm(p_values: Sequence[float], alpha: float) -> list[_Decision]:
 
 def _verdict(seen: Evidence, decision: _Decision, test: _Test) -> Verdict:
     votes, costs, alpha = seen.votes, seen.costs, decision.alpha
-    shown = [
-        route for route, p in p_not_worse(seen, test.referee, eps=test.eps).items() if p <= alpha
-    ]
+    shown = p_not_worse(seen, test.referee, eps=test.eps) <= alpha
     kind = _kind(seen, decision, test)
-    by_referee = kind == "accept" and shown[0] == "referee"
+    by_referee = kind == "accept" and seen.by_referee
     verdict = Verdict(
         candidate_id=seen.candidate_id,
         kind=kind,
         claim=seen.claim,
-        route=shown[0] if shown else "none",
+        route=seen.route if shown else "none",
+        declared_route=seen.route,
         n=votes.n,
         n_changed=votes.changed,
         n_worse=votes.worse,
@@ -208,7 +234,7 @@ def _verdict(seen: Evidence, decision: _Decision, test: _Test) -> Verdict:
         log_cost_ratio=costs.typical.bounds(alpha) if costs else None,
         cheaper=costs is not None and costs.p_cheaper() <= alpha,
         cheaper_up_to_usd=costs.holds_to_usd(alpha) if costs else None,
-        not_worse=bool(shown),
+        not_worse=shown,
         vetoed=seen.vetoed,
         smallest_margin=margin_supported(seen, test.referee, alpha=alpha),
         loss_upper=bound_on_loss(seen, test.referee, alpha=alpha),

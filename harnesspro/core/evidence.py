@@ -34,8 +34,16 @@ class Evidence:
     votes: Votes
     costs: Costs | None
     """None where no task is shared."""
+    route: Route
+    """How "not worse" is to be shown, declared beforehand: two chances at one claim would pass a loss
+    at the margin more often than alpha."""
     vetoed: bool
     """The referee may claim nothing for it: no "not worse", no "better"."""
+
+    @property
+    def by_referee(self) -> bool:
+        """Whether the referee's word decides."""
+        return self.route == "referee" and not self.vetoed
 
 
 def gather(
@@ -44,6 +52,7 @@ def gather(
     base: Rows,
     *,
     claim: Claim,
+    route: Route,
     cap_usd: float | None = None,
     vetoed: bool = False,
 ) -> Evidence:
@@ -57,7 +66,7 @@ def gather(
         better=sum(value > 0 for value in gains),
     )
     costs = _costs(pairs, cap_usd) if pairs else None
-    return Evidence(candidate_id, claim, votes, costs, vetoed)
+    return Evidence(candidate_id, claim, votes, costs, route, vetoed)
 
 
 def _costs(pairs: Sequence[tuple[Row, Row]], cap_usd: float | None) -> Costs:
@@ -66,22 +75,16 @@ def _costs(pairs: Sequence[tuple[Row, Row]], cap_usd: float | None) -> Costs:
     return compare_costs(own, base, cap_usd=cap_usd)
 
 
-def p_not_worse(seen: Evidence, referee: Referee, *, eps: float) -> dict[Route, float]:
-    """P-value of each route against "it loses more than eps"; agreement first."""
-    return {
-        "agreement": agreement_p(seen.votes.changed, seen.votes.n, eps=eps),
-        "referee": 1.0 if seen.vetoed else p_loss_within(referee, seen.votes, eps=eps),
-    }
+def p_not_worse(seen: Evidence, referee: Referee, *, eps: float) -> float:
+    """P-value of the declared route against "it loses more than eps"."""
+    if seen.route == "agreement":
+        return agreement_p(seen.votes.changed, seen.votes.n, eps=eps)
+    return p_loss_within(referee, seen.votes, eps=eps) if seen.by_referee else 1.0
 
 
 def p_accept(seen: Evidence, referee: Referee, *, eps: float) -> float:
-    """P-value of the whole claim: not worse by one of the routes, and cheaper or better as declared.
-
-    The routes are two chances at one claim. Simulated, a loss at the margin passes by either in at most
-    5 % where the referee is as good on tasks as on probes, and in up to 7 % (60 tasks) where it is
-    right on 75 % of them and leans to change.
-    """
-    return max(min(p_not_worse(seen, referee, eps=eps).values()), _p_claim(seen, referee))
+    """P-value of the whole claim: not worse by the declared route, and cheaper or better."""
+    return max(p_not_worse(seen, referee, eps=eps), _p_claim(seen, referee))
 
 
 def _p_claim(seen: Evidence, referee: Referee) -> float:
@@ -91,15 +94,17 @@ def _p_claim(seen: Evidence, referee: Referee) -> float:
 
 
 def bound_on_loss(seen: Evidence, referee: Referee, *, alpha: float) -> float:
-    """The bound U on the loss of accuracy, by the route that bounds it lower."""
-    agreed = agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
-    return agreed if seen.vetoed else min(agreed, loss_upper(referee, seen.votes, alpha=alpha))
+    """The bound U on the loss of accuracy, by the declared route; changed answers bound it anyway."""
+    if seen.by_referee and referee.trusted:
+        return loss_upper(referee, seen.votes, alpha=alpha)
+    return agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
 
 
 def margin_supported(seen: Evidence, referee: Referee, *, alpha: float) -> float:
     """The smallest margin that would have passed; by the referee to half a point."""
-    agreed = agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
-    return agreed if seen.vetoed else min(agreed, smallest_margin(referee, seen.votes, alpha=alpha))
+    if seen.by_referee and referee.trusted:
+        return smallest_margin(referee, seen.votes, alpha=alpha)
+    return agreement_upper(seen.votes.changed, seen.votes.n, alpha=alpha)
 
 
 def more_tasks(seen: Evidence, referee: Referee, *, eps: float, alpha: float) -> int | None:
@@ -113,11 +118,10 @@ def more_tasks(seen: Evidence, referee: Referee, *, eps: float, alpha: float) ->
 
 def _more_not_worse(seen: Evidence, referee: Referee, *, eps: float, alpha: float) -> int | None:
     votes = seen.votes
+    if seen.by_referee:
+        return more_to_exclude_loss(referee, votes, eps=eps, alpha=alpha)
     share = votes.changed / votes.n if votes.n else 0.0
-    agreed = tasks_needed(votes.changed, votes.n, changed_share=share, eps=eps, alpha=alpha)
-    if seen.vetoed:
-        return agreed
-    return _least(agreed, more_to_exclude_loss(referee, votes, eps=eps, alpha=alpha))
+    return tasks_needed(votes.changed, votes.n, changed_share=share, eps=eps, alpha=alpha)
 
 
 def _more_claim(seen: Evidence, referee: Referee, alpha: float) -> int | None:

@@ -64,6 +64,26 @@ def referee_route_possible(n_confirm: int, eps: float) -> bool:
     return chance >= WORTH_CALIBRATING
 
 
+def chance_by_agreement(
+    n: int, *, eps: float, changed: int, seen: int, alpha: float = 0.05
+) -> float:
+    """The chance that so few answers change on n tasks that agreement passes.
+
+    `changed` of `seen` search answers changed: the share is Beta(changed + 1/2, unchanged + 1/2), the
+    count on n tasks beta-binomial.
+    """
+    from scipy.special import betaln, gammaln
+
+    chance = 0.0
+    a, b = changed + 0.5, seen - changed + 0.5
+    for c in range(n + 1):
+        if agreement_p(c, n, eps=eps) > alpha:
+            break
+        ways = gammaln(n + 1) - gammaln(c + 1) - gammaln(n - c + 1)
+        chance += math.exp(ways + betaln(a + c, b + n - c) - betaln(a, b))
+    return chance
+
+
 @lru_cache(maxsize=256)
 def chance_by_referee(
     n: int,

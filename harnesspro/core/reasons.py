@@ -70,6 +70,8 @@ def _why_no_referee(verdict: Verdict, referee: Referee) -> str:
             "the referee claims nothing for it: on probes it loses to the initial harness, or was "
             "not measured"
         )
+    if verdict.declared_route == "agreement":
+        return "it was to be shown by agreement, since few answers had changed in the search"
     return f"the referee does not exclude such a loss ({_votes(verdict)})"
 
 

@@ -480,6 +480,9 @@ class Verdict(Record):
     kind: VerdictKind
     claim: Literal["cost", "success"]
     route: Literal["agreement", "referee", "none"]
+    """By which it was shown to be no worse."""
+    declared_route: Literal["agreement", "referee"] = "agreement"
+    """By which it was to be shown, declared before confirm opened."""
     n: int
     n_changed: int
     changed_upper: float

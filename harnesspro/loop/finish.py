@@ -33,13 +33,21 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
         ids = front_ids(joint, complexity=complexity(bench))
         picks = freeze_picks(
             joint,
-            candidate_ids=_may_be_picked(bench, joint.ids),
+            candidate_ids=[key for key in joint.ids if key != joint.baseline_id],
             front=ids,
             max_picks=bench.config.max_picks,
             keeping=keeping(bench),
+            measured=_on_probes(bench) - _lost_on_probes(bench),
+            n_confirm=len(bench.confirm),
+            eps=bench.config.margin,
         )
         kept = [
-            {"candidate_id": pick.candidate_id, "claim": pick.claim, "why": pick.why}
+            {
+                "candidate_id": pick.candidate_id,
+                "claim": pick.claim,
+                "why": pick.why,
+                "route": pick.route,
+            }
             for pick in picks
         ]
         if kept:
@@ -47,25 +55,22 @@ def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
     return tuple(Pick(**value) for value in kept)
 
 
-def _may_be_picked(bench: Bench, ids: Sequence[str]) -> list[str]:
-    """Where a referee is trusted, what it was measured on; else everyone but the initial harness."""
-    measured = _on_probes(bench)
-    others = [key for key in ids if key != bench.base.harness_id]
-    return [key for key in others if key in measured] if bench.referee.trusted else others
-
-
 def _on_probes(bench: Bench) -> frozenset[str]:
     calibration = bench.referee.calibration
     return frozenset(calibration.probe_accuracy) if calibration else frozenset()
 
 
+def _lost_on_probes(bench: Bench) -> frozenset[str]:
+    calibration = bench.referee.calibration
+    return frozenset(calibration.vetoed) if calibration else frozenset()
+
+
 def _vetoed(bench: Bench, picks: Sequence[Pick]) -> frozenset[str]:
     """Picks of which the referee may claim nothing: they lose on probes, or were not measured."""
-    calibration = bench.referee.calibration
-    if calibration is None or not bench.referee.trusted:  # it claims nothing of anyone
+    if not bench.referee.trusted:  # it claims nothing of anyone
         return frozenset()
     unmeasured = {pick.candidate_id for pick in picks} - _on_probes(bench)
-    return frozenset(calibration.vetoed) | unmeasured
+    return _lost_on_probes(bench) | unmeasured
 
 
 def picks_are_frozen(bench: Bench) -> bool:

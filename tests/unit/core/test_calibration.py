@@ -61,6 +61,12 @@ def marks(n, right, ties=0, for_change=0):
     )
 
 
+def there(found):
+    """What is known to be there."""
+    assert found is not None
+    return found
+
+
 def test_a_probe_gives_a_pair_only_where_exactly_one_of_two_differing_answers_is_right():
     both_wrong = row("p", answer("base", "b", False), answer("v", "c", False))
 
@@ -103,10 +109,10 @@ def test_of_several_differing_variants_the_seed_draws_one():
         for i in range(40)
     ]
 
-    drawn = [pair_of(one, seed=1).cluster for one in rows]
+    drawn = [there(pair_of(one, seed=1)).cluster for one in rows]
 
     assert 8 < drawn.count("b") < 32
-    assert drawn == [pair_of(one, seed=1).cluster for one in rows]
+    assert drawn == [there(pair_of(one, seed=1)).cluster for one in rows]
 
 
 def test_the_referee_is_marked_by_which_answer_it_prefers():
@@ -132,9 +138,9 @@ def test_83_of_100_is_trusted_and_82_is_not():
 
 
 def test_a_tie_is_half_a_hit_and_half_a_hit_is_rounded_against_the_referee():
-    assert hit_rate(marks(100, 80, ties=6)).low == hit_rate(marks(100, 83)).low
-    assert hit_rate(marks(100, 80, ties=5)).low == hit_rate(marks(100, 82)).low
-    assert hit_rate(marks(100, 80, ties=5)).mean == 0.825
+    assert there(hit_rate(marks(100, 80, ties=6))).low == there(hit_rate(marks(100, 83))).low
+    assert there(hit_rate(marks(100, 80, ties=5))).low == there(hit_rate(marks(100, 82))).low
+    assert there(hit_rate(marks(100, 80, ties=5))).mean == 0.825
     assert hit_rate(marks(0, 0)) is None
 
 
@@ -143,13 +149,15 @@ def test_the_upper_tilt_holds_in_at_least_95_percent_of_worlds():
     covered = 0
     for _ in range(n_worlds):
         right, for_change, against = rng.multinomial(100, [0.80, 0.16, 0.04])
-        found = tilt(
-            Marks(
-                n=100,
-                right=int(right),
-                ties=0,
-                wrong_for_change=int(for_change),
-                wrong_against=int(against),
+        found = there(
+            tilt(
+                Marks(
+                    n=100,
+                    right=int(right),
+                    ties=0,
+                    wrong_for_change=int(for_change),
+                    wrong_against=int(against),
+                )
             )
         )
         covered += found.high >= true_tilt
@@ -157,7 +165,7 @@ def test_the_upper_tilt_holds_in_at_least_95_percent_of_worlds():
 
 
 def test_without_errors_the_tilt_is_small_but_not_nothing():
-    found = tilt(marks(100, 100))
+    found = there(tilt(marks(100, 100)))
 
     assert found.mean == 0.0
     assert 0.02 < found.high < 0.04
@@ -182,7 +190,7 @@ def test_calibration_leaves_out_the_probes_that_admitted_the_channels():
     found = calibration_of([*admitting, *later], merits, admitting=60, seed=0, reason="so far")
 
     assert (found.n_admitting, found.n_probes, found.n_discordant, found.n_ties) == (60, 10, 10, 0)
-    assert found.hit_rate.n == 10
+    assert there(found.hit_rate).n == 10
     assert found.probe_accuracy["base"].mean == pytest.approx(60 / 70)
     assert found.reason == "so far"
 

@@ -41,16 +41,25 @@ def rows(n, cost=1.0, changed=0, merit=1.0, start=0):
     }
 
 
-def pick(key, claim="cost"):
-    return Pick(candidate_id=key, claim=claim, why="knee")
+def pick(key, claim="cost", route="agreement"):
+    return Pick(candidate_id=key, claim=claim, why="knee", route=route)
 
 
 def verdicts(
-    n, referee=NOBODY, claim="cost", base_disagreement=0.1, vetoed=frozenset(), **candidates
+    n,
+    referee=NOBODY,
+    claim="cost",
+    base_disagreement=0.1,
+    vetoed=frozenset(),
+    route=None,
+    **candidates,
 ):
     table = {"base": rows(n), **{key: rows(n, **value) for key, value in candidates.items()}}
     return judge(
-        [pick(key, claim) for key in candidates],
+        [
+            pick(key, claim, route or ("referee" if referee.trusted else "agreement"))
+            for key in candidates
+        ],
         table,
         "base",
         eps=0.05,
@@ -187,7 +196,12 @@ def a_mixed_pick(n, worse, better, cost=0.5):
 def judged(n, claim="cost", **of_pick):
     table = {"base": rows(n), "v": a_mixed_pick(n, **of_pick)}
     (found,) = judge(
-        [pick("v", claim)], table, "base", eps=0.05, referee=TRUSTED, base_disagreement=None
+        [pick("v", claim, "referee")],
+        table,
+        "base",
+        eps=0.05,
+        referee=TRUSTED,
+        base_disagreement=None,
     )
     return found
 
@@ -295,7 +309,7 @@ def test_for_a_vetoed_pick_the_referee_claims_nothing_and_agreement_still_may():
 
     (found,) = verdicts(500, TRUSTED, vetoed=veto, v=many)
     (better,) = verdicts(500, TRUSTED, claim="success", vetoed=veto, v=many)
-    (agreed,) = verdicts(500, TRUSTED, vetoed=veto, v=few)
+    (agreed,) = verdicts(500, TRUSTED, vetoed=veto, route="agreement", v=few)
 
     assert (found.kind, found.route, found.vetoed) == ("inconclusive", "none", True)
     assert "the referee claims nothing for it: on probes it loses" in found.reason
@@ -313,7 +327,9 @@ def test_better_is_claimed_by_a_trusted_referee_only():
 # --- the picks ---------------------------------------------------------------------------------
 
 
-def frozen(trusted=False, max_picks=3, keeping=frozenset(), **candidates):
+def frozen(
+    trusted=False, max_picks=3, keeping=frozenset(), measured=None, n_confirm=134, **candidates
+):
     table = {"base": rows(60), **{key: rows(60, **value) for key, value in candidates.items()}}
     joint = law(table, "base", seed=1, n_boot=300, trusted=trusted)
     return freeze_picks(
@@ -322,6 +338,8 @@ def frozen(trusted=False, max_picks=3, keeping=frozenset(), **candidates):
         front=front_ids(joint),
         max_picks=max_picks,
         keeping=keeping,
+        measured=frozenset(candidates) if measured is None else measured,
+        n_confirm=n_confirm,
     )
 
 
@@ -343,8 +361,34 @@ def test_what_is_not_cheaper_is_no_pick_while_the_referee_is_not_trusted():
 
 def test_a_trusted_gain_is_picked_for_success():
     assert frozen(trusted=True, v={"cost": 1.1, "changed": 20, "merit": 1.0}) == (
-        Pick("v", "success", "knee"),
+        Pick("v", "success", "knee", "referee"),
     )
+
+
+def test_one_route_is_declared_by_how_many_answers_were_seen_to_change():
+    def route(trusted=True, **told):
+        return frozen(trusted=trusted, v={"cost": 0.5, "changed": told.pop("changed")}, **told)[
+            0
+        ].route
+
+    assert route(changed=0) == "agreement"
+    assert route(changed=9) == "referee"
+    assert route(changed=9, trusted=False) == "agreement"
+    assert route(changed=9, measured=frozenset()) == "agreement"
+    assert route(changed=9, keeping=frozenset({"v"})) == "agreement"
+
+
+def test_a_route_that_was_not_declared_decides_nothing():
+    many, few = {"cost": 0.5, "changed": 30, "merit": 1.0}, {"cost": 0.5, "changed": 0}
+
+    (missed,) = verdicts(500, TRUSTED, route="agreement", v=many)
+    assert (missed.kind, missed.route, missed.declared_route) == (
+        "inconclusive",
+        "none",
+        "agreement",
+    )
+    assert "it was to be shown by agreement, since few answers had changed" in missed.reason
+    assert verdicts(134, TRUSTED, route="agreement", v=few)[0].kind == "accept"
 
 
 def test_no_more_picks_than_allowed():

@@ -53,7 +53,7 @@ def test_the_control_goes_through_the_same_law_and_its_own_judge_claims_nothing_
     table = {"base": first, BEST_OF_TWO: best_of_two(first, second)}
 
     def verdict(vetoed):
-        pick = Pick(BEST_OF_TWO, "success", "control")
+        pick = Pick(BEST_OF_TWO, "success", "control", "referee")
         (found,) = judge(
             [pick],
             table,
