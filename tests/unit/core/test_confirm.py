@@ -90,6 +90,7 @@ def test_an_accepted_saving_carries_all_its_numbers():
         "kind": "accept",
         "claim": "cost",
         "route": "agreement",
+        "declared_route": "agreement",
         "n": 100,
         "n_changed": 1,
         "changed_upper": agreement_upper(1, 100),
