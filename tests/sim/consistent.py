@@ -75,7 +75,7 @@ def confirmed(rng: Generator, n: int, *, base_votes: bool) -> Verdict:
     tasks = draw(rng, n, on_hard=BASE_ON_HARD, popular=PASSES_POPULAR)
     answers, merits = _judged(tasks, referee)
     (verdict,) = judge(
-        [Pick("variant", "cost", "knee")],
+        [Pick("variant", "cost", "knee", route="referee")],
         build_table(answers, merits),
         "base",
         eps=EPS,

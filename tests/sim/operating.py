@@ -34,7 +34,6 @@ from tests.sim.worlds import (
     draw_referees,
     draw_votes,
     lognormal,
-    not_worse,
     passes_agreement,
     passes_referee,
 )
@@ -158,13 +157,13 @@ def adverse_sheet(n_runs: int) -> Sheet:
     ):
         for name, change in ADVERSE:
             found = [
-                rate(not_worse, change, probes=probes, tasks=tasks, n=n, n_runs=n_runs)
+                rate(passes_referee, change, probes=probes, tasks=tasks, n=n, n_runs=n_runs)
                 for n in ADVERSE_SIZES
             ]
             rows.append(_row(f"{label}: {name}", found))
     return Sheet(
         "Not worse, by a referee with hit rate .75 and tilt .3 on tasks",
-        "Either route, eps 5. Promised: -5 accepted <= .035, -10 <= .01. In the first rows the probes are "
+        "The referee's route, eps 5. Promised: -5 accepted <= .035, -10 <= .01. In the first rows the probes are "
         "easier by the discount of .10 and show the tilt; in the others they are easier by .15 and hide the "
         "tilt, which is beyond the discount and the least tilt of .10 that the formula holds against every "
         f"change: no promise covers them. {_runs(n_runs)}",
@@ -216,8 +215,6 @@ def type_one_sheet(n_runs: int) -> Sheet:
         rows.append(_row(f"referee, .9 on probes, .8 on tasks: {name}", cells))
         cells = [_gate(passes_referee, change, Eye(0.8, 0.1), n, n_runs) for n in SIZES]
         rows.append(_row(f"referee, the same with tilt .1 on tasks: {name}", cells))
-        cells = [_gate(not_worse, change, Eye(0.8), n, n_runs) for n in SIZES]
-        rows.append(_row(f"either route: {name}", cells))
     for changed in (0.1, 0.3):
         change = Change(changed / 2, changed / 2)
         for lean in (0.0, 0.1, 0.2, 0.3):

@@ -7,7 +7,7 @@ from harnesspro.core.records import Calibration
 from tests.sim import operating as op
 from tests.sim.calibrating import trusted_in_runs
 from tests.sim.operating import GOOD, accepted_though_consistent, rate
-from tests.sim.worlds import ALPHA, Change, Eye, draw_referees, not_worse, passes_referee
+from tests.sim.worlds import ALPHA, Change, Eye, draw_referees, passes_referee
 
 TOLERANCE, SAMPLING = 0.02, 0.01
 AT_THE_MARGIN = [Change(0.05), Change(0.08, 0.03), Change(0.10, 0.05)]
@@ -20,15 +20,6 @@ AT_THE_MARGIN = [Change(0.05), Change(0.08, 0.03), Change(0.10, 0.05)]
 def test_no_route_passes_a_loss_at_the_margin_in_more_than_alpha(n, change, tasks, gate):
     """The referee is right on .9 of probes and .8 of tasks, the most that the discount allows for."""
     assert rate(gate, change, probes=GOOD, tasks=tasks, n=n, n_runs=800) <= ALPHA + SAMPLING
-
-
-@pytest.mark.parametrize("n", [60, 134, 500])
-@pytest.mark.parametrize("change", AT_THE_MARGIN)
-def test_both_routes_together_pass_it_in_little_more_than_alpha(n, change):
-    """Each route has the full alpha: where all changes are losses, 60 tasks pass up to 7 %."""
-    found = rate(not_worse, change, probes=GOOD, tasks=Eye(0.8, 0.1), n=n, n_runs=800)
-
-    assert found <= ALPHA + TOLERANCE + SAMPLING
 
 
 @pytest.mark.parametrize("n", [60, 134, 500])
@@ -77,7 +68,7 @@ def test_a_good_referee_passes_as_often_as_promised(name, change, promised):
 def test_a_leaning_referee_that_shows_it_on_probes_hardly_passes_ten_points(change):
     """Hit rate .75 and tilt .3 on tasks, easier probes by the discount."""
     found = [
-        rate(not_worse, change, probes=Eye(0.85, 0.3), tasks=Eye(0.75, 0.3), n=n, n_runs=800)
+        rate(passes_referee, change, probes=Eye(0.85, 0.3), tasks=Eye(0.75, 0.3), n=n, n_runs=800)
         for n in (134, 500)
     ]
 

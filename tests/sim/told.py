@@ -8,6 +8,7 @@ import numpy as np
 
 from harnesspro.core.advice import advice
 from harnesspro.core.confirm import Pick, judge
+from harnesspro.core.evidence import Route
 from harnesspro.core.power import what_n_can_show
 from harnesspro.core.records import Referee, Task, Verdict
 from harnesspro.core.splits import split
@@ -80,6 +81,12 @@ def _verdict(
     seed: int, n_confirm: int, variant: Variant, referee: Referee, eye: Eye | None
 ) -> Verdict:
     table = answer_table(np.random.default_rng(seed), n_confirm, {"v": variant}, eye=eye)
-    picks = [Pick("v", "cost", "knee")]
-    (verdict,) = judge(picks, table, "base", eps=EPS, referee=referee, base_disagreement=None)
+    pick = Pick("v", "cost", "knee", route=_route(variant, referee))
+    (verdict,) = judge([pick], table, "base", eps=EPS, referee=referee, base_disagreement=None)
     return verdict
+
+
+def _route(variant: Variant, referee: Referee) -> Route:
+    """What changes few answers needs no judge; the rest takes the referee where it is trusted."""
+    few = variant.change.changed <= 0.02
+    return "agreement" if few or not referee.trusted else "referee"

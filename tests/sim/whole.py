@@ -98,7 +98,15 @@ def run_once(rng: Generator, setting: Setting, *, seed: int) -> tuple[Verdict, .
         trusted=referee.trusted,
         n_compared=len(setting.variants),
     )
-    picks = freeze_picks(joint, candidate_ids=survivors, front=front_ids(joint), max_picks=3)
+    picks = freeze_picks(
+        joint,
+        candidate_ids=survivors,
+        front=front_ids(joint),
+        max_picks=3,
+        measured=frozenset(survivors) if setting.probes else frozenset(),
+        n_confirm=setting.n_confirm,
+        eps=EPS,
+    )
     confirm = answer_table(rng, setting.n_confirm, setting.variants, eye=eye)
     return judge(picks, confirm, "base", eps=EPS, referee=referee, base_disagreement=None)
 

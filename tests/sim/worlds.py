@@ -125,11 +125,6 @@ def passes_referee(
     return p_loss_within(referee, votes, eps=eps) <= alpha
 
 
-def not_worse(referee: Referee, votes: Votes, *, eps: float = EPS) -> bool:
-    """Either route."""
-    return passes_agreement(votes, eps=eps) or passes_referee(referee, votes, eps=eps)
-
-
 # --- tables of answers and costs ---------------------------------------------------------------
 
 
