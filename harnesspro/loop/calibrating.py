@@ -157,7 +157,8 @@ def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
     seed = seed_from(bench.config.seed, "probes")
     most, spec = bench.plan.n_probes, bench.base.manifest.answer
     pool = probes_for(spec, bench.search, seed=seed, n=POOL * most)
-    probes = tuple(probe for probe in pool if not probe.impossible)
+    distinct = {probe.task.content_key: probe for probe in reversed(pool) if not probe.impossible}
+    probes = tuple(reversed(distinct.values()))  # the same question asked twice is one trial
     ids = (bench.base.harness_id, *variants)
     n_asked = 0
     standing = _Standing(rows=(), referee=None, merits={}, marks=None, n_pairs=0)
@@ -203,7 +204,8 @@ def _frozen(standing: _Standing, *, seed: int, reason: str) -> Referee:
     found = calibration_of(
         standing.rows,
         standing.merits,
-        admitting=standing.n_admitting,
+        # Where no channel was heard there is no word to mark.
+        admitting=len(standing.rows) if standing.marks is None else standing.n_admitting,
         seed=seed,
         reason=reason,
     )
