@@ -81,7 +81,7 @@ class KnownJudge:
 
     def __init__(self, right_by_input, share_right):
         self.right_by_input, self.share_right = right_by_input, share_right
-        self.asked = Counter()
+        self.asked: Counter[str] = Counter()
 
     def ask(self, agent, question, reply, *, key):
         assert agent == "judge"
