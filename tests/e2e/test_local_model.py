@@ -23,7 +23,8 @@ from harnesspro.formats.native import load_harness
 from harnesspro.providers.downloads import pull_model
 from harnesspro.providers.local import LocalProvider
 from harnesspro.providers.model_server import start_server
-from tests.bench.toolcaller import MODEL, ONE_CALL, Graded, run_task, with_knobs
+from tests.bench.in_process import MODEL, Graded, run_task, with_knobs
+from tests.bench.toolcaller import ONE_CALL
 
 pytestmark = pytest.mark.local_model
 
