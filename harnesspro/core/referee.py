@@ -26,6 +26,8 @@ EASIER_PROBES = 0.10
 """Discount on the hit rate: probes are easier than tasks."""
 LEAST_TILT = 0.10
 
+TELLING_KILLS = 0.25
+"""Share of nearly right answers that a check of more than form must stop to be worth measuring."""
 _PRIOR_VALID, _PRIOR_INVALID = 7.0, 3.0
 _PROBE_WORTH = 0.25
 """Probes are easier than tasks: four of them count as one."""
@@ -84,6 +86,20 @@ def opinion_weight(channel: Channel) -> float:
     n = _PROBE_WORTH * channel.auc.n
     r = (_PRIOR_VALID + n * channel.auc.mean) / (_PRIOR_VALID + _PRIOR_INVALID + n)
     return max(0.0, math.log(r / (1 - r))) * (1 - channel.silent)
+
+
+def may_tell(checks: Sequence[Check]) -> bool:
+    """Whether checks might tell a right answer from a wrong one of the right form.
+
+    The owner's own may; of the generated ones, those of more than form that stop a quarter of the
+    mutated answers.
+    """
+    return any(
+        check.writer == "user"
+        or (check.family != "format" and (check.kill_rate or 0.0) >= TELLING_KILLS)
+        for check in checks
+        if check.admitted
+    )
 
 
 def is_trusted(hit_rate: Estimate | None) -> bool:

@@ -34,6 +34,7 @@ from harnesspro.core.records import (
     Trajectory,
     Trial,
 )
+from harnesspro.core.referee import may_tell
 from harnesspro.stages.evaluate import Cut, evaluate
 
 
@@ -119,7 +120,7 @@ class Bench:
                 self.config.n_probes,
                 n_confirm=len(self.confirm),
                 eps=self.config.margin,
-                can_judge=bool(self.referee.checks or self.config.channels),
+                can_judge=bool(self.config.channels) or may_tell(self.referee.checks),
             ),
         )
 

@@ -17,6 +17,7 @@ from harnesspro.core.calibration import (
     Enough,
     Marks,
     Merits,
+    More,
     ProbeRow,
     calibration_of,
     mark,
@@ -30,6 +31,7 @@ from harnesspro.core.front import best, count, front_ids, knee
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.plan import MOST_ON_PROBES
 from harnesspro.core.records import AnswerSpec, Calibration, Probe, Referee, Trial
+from harnesspro.core.referee import may_tell
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.hearing import asked_by, hear
@@ -108,25 +110,30 @@ def why_not(bench: Bench, variants: Sequence[str]) -> str | None:
         return "no check was admitted and no independent model was named"
     if bench.config.n_probes == 0:
         return "--probes 0 forbids it"
+    if not bench.config.n_probes and not (bench.config.channels or may_tell(bench.referee.checks)):
+        return (
+            "the checks look at the form of an answer more than at its rightness, and no independent "
+            "model was named (--probes N measures it all the same)"
+        )
     if bench.plan.n_probes == 0:
         return (
             f"with {len(bench.confirm)} confirm tasks even a good referee would seldom let a change "
             f"pass at a margin of {100 * bench.config.margin:g} points (--probes N measures it all "
             "the same)"
         )
-    if bench.config.n_probes is None and not _affordable(bench, len(variants)):
-        return "the cap leaves no room for it beside the final measurement"
+    return _no_room(bench, LEAST_ADMITTING * (1 + len(variants)))
+
+
+def _no_room(bench: Bench, n_trials: int) -> str | None:
+    """What stands against so many more trials: confirm comes first, in money and in time."""
+    world, one = scan.scan(bench), scan.per_trial(bench)
+    cap, limit = world.cap_usd, world.time_limit_s
+    if cap is not None and world.spent_usd + world.confirm.usd + n_trials * one.usd > cap:
+        return f"the cap of ${cap:g} leaves room for the final measurement only"
+    seconds = world.elapsed_s + world.confirm.seconds + n_trials * one.seconds
+    if limit is not None and seconds > limit:
+        return f"the time limit of {limit:.0f} s leaves room for the final measurement only"
     return None
-
-
-def _affordable(bench: Bench, n_variants: int) -> bool:
-    """Whether the probes that admit channels fit under the cap beside confirm."""
-    cap = bench.config.budget_usd
-    if cap is None:
-        return True
-    world = scan.scan(bench)
-    first = scan.per_trial(bench).usd * LEAST_ADMITTING * (1 + n_variants)
-    return world.spent_usd + world.confirm.usd + first <= cap
 
 
 def _unmeasured(opening: Referee, reason: str) -> Referee:
@@ -172,6 +179,9 @@ def _calibrate(bench: Bench, variants: Sequence[str]) -> Referee:
             formed=standing.referee is not None,
             marks=standing.marks,
         )
+        if isinstance(step, More):
+            no_room = _no_room(bench, step.n * len(ids))
+            step = Enough(no_room) if no_room else step
         if isinstance(step, Enough):
             break
         n_asked += step.n

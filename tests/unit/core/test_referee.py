@@ -9,6 +9,7 @@ from harnesspro.core.referee import (
     family_weight,
     freeze,
     merit,
+    may_tell,
     merits,
     p_better,
     p_loss_beyond,
@@ -171,3 +172,13 @@ def test_the_smallest_margin_is_where_the_test_turns():
 
     assert p_loss_within(trusted(), votes, eps=margin) <= 0.05
     assert p_loss_within(trusted(), votes, eps=margin - 0.005) > 0.05
+
+
+def test_checks_may_tell_where_they_look_at_more_than_form_or_are_the_owners():
+    form, weak = a_check("a", kill=0.9), a_check("b", family="property", kill=0.2)
+    telling = a_check("c", family="property", kill=0.3)
+
+    assert not may_tell([form, weak])
+    assert may_tell([form, telling])
+    assert may_tell([a_check("u", family="user", kill=None, writer="user")])
+    assert not may_tell([a_check("c", family="property", kill=0.9, admitted=False)])

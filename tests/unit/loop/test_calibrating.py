@@ -98,7 +98,9 @@ class DeafJudge:
         return Dropped(agent=agent, reason="no JSON")
 
 
-def a_bench(folder, *, judge_right=0.95, n_probes=N_PROBES, channels=(JUDGE,), voice=None) -> Bench:
+def a_bench(
+    folder, *, judge_right=0.95, n_probes=N_PROBES, channels=(JUDGE,), voice=None, cap=None
+) -> Bench:
     """After the rounds: the initial harness and one lean candidate measured on search tasks."""
     config = RunConfig(
         verb="improve",
@@ -108,6 +110,7 @@ def a_bench(folder, *, judge_right=0.95, n_probes=N_PROBES, channels=(JUDGE,), v
         n_search=12,
         channels=channels,
         n_probes=n_probes,
+        budget_usd=cap,
     )
     header = RunHeader(
         run_id="r",
@@ -251,6 +254,7 @@ def test_going_on_asks_and_measures_nothing_twice(tmp_path):
     [
         ({"n_probes": 0}, "--probes 0 forbids it"),
         ({"channels": ()}, "no check was admitted and no independent model was named"),
+        ({"cap": 1e-4}, "the cap of $0.0001 leaves room for the final measurement only"),
         ({"n_probes": None}, "with 10 confirm tasks even a good referee would seldom let a change"),
     ],
 )
