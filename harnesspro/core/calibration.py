@@ -6,13 +6,14 @@ later ones, which had no say in that, measure hit rate and tilt.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Calibration, Estimate
-from harnesspro.core.referee import TRUSTED_HIT_RATE, TRUSTED_PAIRS, Votes, tango_z
+from harnesspro.core.referee import TRUSTED_HIT_RATE, TRUSTED_PAIRS
 from harnesspro.core.stats import exact_share, lower_bound, upper_bound
 
 LEAST_ADMITTING, ADMITTING_PAIRS = 60, 40
@@ -122,6 +123,8 @@ class Marks:
     """It preferred the variant's wrong answer."""
     wrong_against: int
     """It preferred the initial harness's wrong answer."""
+    losses: int
+    """Pairs in which the variant is the wrong one; in the others it is the right one."""
 
     @property
     def half_hits(self) -> int:
@@ -149,6 +152,7 @@ def mark(pairs: Sequence[Pair], merits: Merits) -> Marks:
         ties=ties,
         wrong_for_change=for_change,
         wrong_against=against,
+        losses=sum(not pair.variant_is_right for pair in pairs),
     )
 
 
@@ -161,29 +165,32 @@ def hit_rate(marks: Marks) -> Estimate | None:
 
 
 def tilt(marks: Marks) -> Estimate | None:
-    """Errors for the change less errors against it, as a share of the pairs.
+    """How much more often it errs on a variant's wrong answer than on a variant's right one.
 
-    One-sided 95 % bounds by inverting Tango's score, which holds for few errors too.
+    The difference of the two error rates, each over its own pairs: a tilt of t takes t from the surplus
+    of worse over better verdicts for every changed answer, whatever share of the changes are losses.
+    One-sided 95 % bounds by Newcombe's hybrid score (1998, method 10), which holds for few errors too.
     """
     if not marks.n:
         return None
-    worse, better = marks.wrong_for_change, marks.wrong_against
-    return Estimate(
-        mean=(worse - better) / marks.n,
-        low=-_largest_surplus(marks.n, better, over=worse),
-        high=_largest_surplus(marks.n, worse, over=better),
-        n=marks.n,
-    )
+    on_loss = _wilson(marks.wrong_for_change, marks.losses)
+    on_gain = _wilson(marks.wrong_against, marks.n - marks.losses)
+    mean = on_loss.mean - on_gain.mean
+    down = math.hypot(on_loss.mean - on_loss.low, on_gain.high - on_gain.mean)
+    up = math.hypot(on_loss.high - on_loss.mean, on_gain.mean - on_gain.low)
+    return Estimate(mean=mean, low=max(-1.0, mean - down), high=min(1.0, mean + up), n=marks.n)
 
 
-def _largest_surplus(n: int, errors: int, *, over: int) -> float:
-    """The largest surplus (in steps of 0.002) of errors over others that the counts do not exclude."""
-    from scipy.special import ndtr
+def _wilson(k: int, n: int) -> Estimate:
+    """A share between Wilson's one-sided 95 % bounds; [0, 1] where nothing was seen."""
+    from scipy.special import ndtri
 
-    votes = Votes(n=n, changed=n, worse=errors, better=over)
-    steps = (step / 500 for step in range(499, 0, -1))
-    kept = (d for d in steps if ndtr(tango_z(votes, margin=d)) > ALPHA)
-    return next(kept, 0.0)
+    if not n:
+        return Estimate(mean=0.0, low=0.0, high=1.0, n=0)
+    z2, p = float(ndtri(1 - ALPHA)) ** 2, k / n
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return Estimate(mean=p, low=min(p, middle - half), high=max(p, middle + half), n=n)
 
 
 def loses_on_probes(rows: Sequence[ProbeRow], candidate_id: str) -> bool:

@@ -17,8 +17,6 @@ from harnesspro.core.table import Answered
 Passed = Mapping[str, float]
 """check_id -> how far the answer passed, in [0, 1]; a check that says nothing is absent."""
 
-FLOOR = 0.05
-"""What a cluster keeps though it has no vote or passes nothing."""
 NULL_MASS = 0.05
 """The chance left for "no answer seen is right"."""
 TRUSTED_HIT_RATE, TRUSTED_PAIRS = 0.75, 100
@@ -171,19 +169,33 @@ def merits(
 ) -> dict[str, float]:
     """What each cluster of one task is worth: cluster -> merit in [0, 1], summing below 1.
 
-    s_c = (n_c + e)(x_c + e) / (sum over clusters + null mass) with x_c the share of checks passed
-    and n_c the panel's share of votes (1 for all where there is no panel). Where the checks say the
-    same of every cluster they are silent: x_c = 1 for all. No answer is worth 0.
+    s_c = m_c / (sum over clusters + null mass), log m_c = W (x_c - 1) + L (n_c - 1): x_c is the share
+    of checks passed, n_c the panel's share of votes, W and L the weights of the checks that speak and
+    of the panel's members. Weights are log-odds, so they add where words are independent. Where the
+    checks say the same of every cluster they are silent: x_c = 1 for all. No answer is worth 0.
     """
     x = {key: merit(referee, row) for key, row in passed.items() if row is not None}
     if len(set(x.values())) == 1 and _unanimous(next(iter(x.values()))):
         x = dict.fromkeys(x, 1.0)
+    spoken = {key for row in passed.values() if row is not None for key in row}
+    of_checks = sum(weight for key, weight in referee.weights.items() if key in spoken)
+    of_panel = 0.0 if votes is None else _panel_weight(referee)
+    voted = votes or {}
     mass = {
-        key: ((1.0 if votes is None else votes.get(key, 0.0)) + FLOOR) * (share + FLOOR)
+        key: math.exp(of_checks * (share - 1) + of_panel * (voted.get(key, 0.0) - 1))
         for key, share in x.items()
     }
     total = sum(mass.values()) + NULL_MASS
     return {key: mass[key] / total if key in mass else 0.0 for key in passed}
+
+
+def _panel_weight(referee: Referee) -> float:
+    """The log-odds of all members together: of each as measured on probes, else of the prior."""
+    measured = {channel.name: channel for channel in referee.channels}
+    prior = math.log(_PRIOR_VALID / _PRIOR_INVALID)
+    return sum(
+        opinion_weight(measured[name]) if name in measured else prior for name in referee.panel
+    )
 
 
 def _unanimous(share: float) -> bool:

@@ -57,6 +57,7 @@ def marks(n, right, ties=0, for_change=0):
         right=right,
         ties=ties,
         wrong_for_change=for_change,
+        losses=n // 2,
         wrong_against=wrong - for_change,
     )
 
@@ -129,7 +130,9 @@ def test_the_referee_is_marked_by_which_answer_it_prefers():
         "against": {"a": 0.1, "b": 0.9},
     }
 
-    assert mark(pairs, merits) == Marks(n=4, right=1, ties=1, wrong_for_change=1, wrong_against=1)
+    assert mark(pairs, merits) == Marks(
+        n=4, right=1, ties=1, wrong_for_change=1, wrong_against=1, losses=1
+    )
 
 
 def test_83_of_100_is_trusted_and_82_is_not():
@@ -144,23 +147,23 @@ def test_a_tie_is_half_a_hit_and_half_a_hit_is_rounded_against_the_referee():
     assert hit_rate(marks(0, 0)) is None
 
 
-def test_the_upper_tilt_holds_in_at_least_95_percent_of_worlds():
-    rng, true_tilt, n_worlds = np.random.default_rng(7), 0.12, 400
-    covered = 0
-    for _ in range(n_worlds):
-        right, for_change, against = rng.multinomial(100, [0.80, 0.16, 0.04])
-        found = there(
-            tilt(
-                Marks(
-                    n=100,
-                    right=int(right),
-                    ties=0,
-                    wrong_for_change=int(for_change),
-                    wrong_against=int(against),
-                )
+@pytest.mark.parametrize("share_of_losses", [0.2, 0.5, 0.8])
+def test_the_upper_tilt_holds_in_at_least_95_percent_of_worlds(share_of_losses):
+    """It errs on 25 % of losses and 5 % of gains; the variants may lose more often than they gain."""
+    rng, n_worlds, covered = np.random.default_rng(7), 600, 0
+    for losses in rng.binomial(100, share_of_losses, size=n_worlds):
+        for_change, against = rng.binomial(losses, 0.25), rng.binomial(100 - losses, 0.05)
+        found = tilt(
+            Marks(
+                n=100,
+                right=int(100 - for_change - against),
+                ties=0,
+                wrong_for_change=int(for_change),
+                wrong_against=int(against),
+                losses=int(losses),
             )
         )
-        covered += found.high >= true_tilt
+        covered += there(found).high >= 0.2
     assert covered / n_worlds >= 0.93
 
 
@@ -168,7 +171,7 @@ def test_without_errors_the_tilt_is_small_but_not_nothing():
     found = there(tilt(marks(100, 100)))
 
     assert found.mean == 0.0
-    assert 0.02 < found.high < 0.04
+    assert 0.02 < found.high < 0.06
     assert found.low == -found.high
 
 

@@ -104,11 +104,9 @@ def test_no_answer_has_no_merit_and_a_referee_without_checks_objects_to_nothing(
 def test_clusters_share_what_the_checks_give_and_a_null_keeps_its_part():
     referee = Referee(checks=(), weights={"a": 1.0})
     found = merits(referee, {"x": {"a": True}, "y": {"a": False}, NO_ANSWER: None})
-    total = 1.05 * 1.05 + 1.05 * 0.05 + 0.05
+    total = 1 + math.exp(-1) + 0.05
 
-    assert found == pytest.approx(
-        {"x": 1.05 * 1.05 / total, "y": 1.05 * 0.05 / total, NO_ANSWER: 0.0}
-    )
+    assert found == pytest.approx({"x": 1 / total, "y": math.exp(-1) / total, NO_ANSWER: 0.0})
 
 
 @pytest.mark.parametrize("word", [True, False])
@@ -116,15 +114,27 @@ def test_checks_that_say_the_same_of_all_are_silent(word):
     referee = Referee(checks=(), weights={"a": 1.0})
     found = merits(referee, {"x": {"a": word}, "y": {"a": word}})
 
-    assert found == pytest.approx(dict.fromkeys("xy", 1.05**2 / (2 * 1.05**2 + 0.05)))
+    assert found == pytest.approx(dict.fromkeys("xy", 1 / 2.05))
 
 
-def test_a_panel_votes_over_clusters():
-    referee = Referee(checks=(), weights={})
-    found = merits(referee, {"x": {}, "y": {}}, votes={"x": 1.0})
+def test_a_member_of_the_panel_weighs_as_one_family_of_unmeasured_checks():
+    by_vote = merits(
+        Referee(checks=(), weights={}, panel=("panel:m",)), {"x": {}, "y": {}}, votes={"x": 1.0}
+    )
+    prior = math.log(0.7 / 0.3)
+    by_check = merits(Referee(checks=(), weights={"a": prior}), {"x": {"a": 1.0}, "y": {"a": 0.0}})
 
-    assert found["x"] > 0.9
-    assert found["y"] < 0.05
+    assert by_vote == pytest.approx(by_check)
+
+
+def test_one_vote_does_not_outweigh_four_families_of_checks():
+    referee = Referee(
+        checks=(), weights=dict.fromkeys("abcd", math.log(0.7 / 0.3)), panel=("panel:m",)
+    )
+    passed = {"x": dict.fromkeys("abcd", 1.0), "y": dict.fromkeys("abcd", 0.35)}
+    found = merits(referee, passed, votes={"y": 1.0})
+
+    assert found["x"] > found["y"]
 
 
 def test_tango_score_is_zero_at_the_surplus_seen_and_finite_without_any_difference():

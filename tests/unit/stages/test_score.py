@@ -1,9 +1,11 @@
+import math
+
 import pytest
 
 from harnesspro.checks import checks_for
 from harnesspro.core.answers import NO_ANSWER, cluster
 from harnesspro.core.records import AnswerSpec, Check
-from harnesspro.core.referee import FLOOR, NULL_MASS, freeze
+from harnesspro.core.referee import NULL_MASS, freeze
 from harnesspro.core.table import Changed, Row
 from harnesspro.stages.score import own_disagreement, table_of
 from tests.unit.stages.trials import a_task, a_trial
@@ -31,10 +33,13 @@ def merits(*trials, **judged):
     return {name: by_task["t1"].merit for name, by_task in rows.items()}
 
 
-def share(passed, *, of):
+UNMEASURED, OWNED = math.log(0.7 / 0.3), math.log(0.95 / 0.05)
+
+
+def share(passed, *, of, weight=UNMEASURED):
     """The formula of the referee: a cluster that passed this much, beside the others' shares."""
-    mass = [(1 + FLOOR) * (x + FLOOR) for x in of]
-    return pytest.approx((1 + FLOOR) * (passed + FLOOR) / (sum(mass) + NULL_MASS))
+    mass = [math.exp(weight * (x - 1)) for x in of]
+    return pytest.approx(math.exp(weight * (passed - 1)) / (sum(mass) + NULL_MASS))
 
 
 def test_a_trial_is_a_row_with_its_cluster_its_cost_and_its_latency():
@@ -95,7 +100,10 @@ def test_the_owners_checks_are_read_from_the_record_by_task_and_answer():
         referee=freeze((OWNERS,)),
         owner_results=results,
     )
-    assert found == {"h": share(0, of=(0, 1)), "v": share(1, of=(0, 1))}
+    assert found == {
+        "h": share(0, of=(0, 1), weight=OWNED),
+        "v": share(1, of=(0, 1), weight=OWNED),
+    }
 
 
 def opinion(name):
@@ -122,11 +130,11 @@ def test_the_panels_votes_move_merit_towards_its_answer():
         [a_trial(answer="red"), a_trial(answer="blue", harness_id="v")],
         TASKS,
         spec=CHOICE,
-        referee=SILENT,
+        referee=freeze((), ("panel:m",)),
         owner_results={},
         votes={"t1": {key("blue"): 1.0}},
     )
-    assert rows["v"]["t1"].merit > 10 * rows["h"]["t1"].merit
+    assert rows["v"]["t1"].merit > 2 * rows["h"]["t1"].merit
 
 
 def test_answers_that_behave_alike_are_one_cluster_with_one_merit():
