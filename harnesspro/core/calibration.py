@@ -125,6 +125,7 @@ class Marks:
     """It preferred the initial harness's wrong answer."""
     losses: int
     """Pairs in which the variant is the wrong one; in the others it is the right one."""
+    ties_on_losses: int = 0
 
     @property
     def half_hits(self) -> int:
@@ -134,12 +135,13 @@ class Marks:
 
 def mark(pairs: Sequence[Pair], merits: Merits) -> Marks:
     """Compare what the referee prefers with what is right."""
-    right = ties = for_change = against = 0
+    right = ties = ties_on_losses = for_change = against = 0
     for pair in pairs:
         of = merits[pair.probe_id]
         lead = of[pair.cluster] - of[pair.base_cluster]
         if lead == 0:
             ties += 1
+            ties_on_losses += not pair.variant_is_right
         elif (lead > 0) == pair.variant_is_right:
             right += 1
         elif lead > 0:
@@ -153,6 +155,7 @@ def mark(pairs: Sequence[Pair], merits: Merits) -> Marks:
         wrong_for_change=for_change,
         wrong_against=against,
         losses=sum(not pair.variant_is_right for pair in pairs),
+        ties_on_losses=ties_on_losses,
     )
 
 
@@ -173,15 +176,25 @@ def tilt(marks: Marks) -> Estimate | None:
     """
     if not marks.n:
         return None
-    on_loss = _wilson(marks.wrong_for_change, marks.losses)
-    on_gain = _wilson(marks.wrong_against, marks.n - marks.losses)
+    on_loss, on_gain = errors_on_losses(marks), errors_on_gains(marks)
     mean = on_loss.mean - on_gain.mean
     down = math.hypot(on_loss.mean - on_loss.low, on_gain.high - on_gain.mean)
     up = math.hypot(on_loss.high - on_loss.mean, on_gain.mean - on_gain.low)
     return Estimate(mean=mean, low=max(-1.0, mean - down), high=min(1.0, mean + up), n=marks.n)
 
 
-def _wilson(k: int, n: int) -> Estimate:
+def errors_on_losses(marks: Marks) -> Estimate:
+    """Share of errors, ties half, on pairs whose change is the wrong answer."""
+    return _wilson(marks.wrong_for_change + marks.ties_on_losses / 2, marks.losses)
+
+
+def errors_on_gains(marks: Marks) -> Estimate:
+    """Share of errors, ties half, on pairs whose change is the right answer."""
+    ties = marks.ties - marks.ties_on_losses
+    return _wilson(marks.wrong_against + ties / 2, marks.n - marks.losses)
+
+
+def _wilson(k: float, n: int) -> Estimate:
     """A share between Wilson's one-sided 95 % bounds; [0, 1] where nothing was seen."""
     from scipy.special import ndtri
 
@@ -227,6 +240,8 @@ def calibration_of(
         n_discordant=sum(len({a.cluster for a in row.answers}) > 1 for row in monitor),
         hit_rate=hit_rate(marks),
         tilt=tilt(marks),
+        errors_on_losses=errors_on_losses(marks) if marks.n else None,
+        errors_on_gains=errors_on_gains(marks) if marks.n else None,
         n_ties=marks.ties,
         probe_accuracy={key: _probe_accuracy(rows, key) for key in ids},
         vetoed=tuple(key for key in ids if loses_on_probes(rows, key)),

@@ -12,6 +12,7 @@ from harnesspro.core.referee import (
     EASIER_PROBES,
     LEAST_TILT,
     Votes,
+    held_tilt,
     p_better,
     p_loss_within,
     tango_z,
@@ -41,8 +42,10 @@ def tipping_hit_rate(
     """
 
     def holds(hit_rate: float) -> bool:
-        return p_within(votes, hit_rate=hit_rate, tilt=tilt_of(referee), eps=eps) <= alpha
+        return p_within(votes, hit_rate=hit_rate, tilt=tilt, eps=eps) <= alpha
 
+    share = votes.changed / votes.n if votes.n else 0.0
+    tilt = held_tilt(referee, eps=eps, share=share)
     return _least(holds, low=0.5, high=1.0) if holds(1.0) else None
 
 
@@ -75,7 +78,9 @@ def more_to_exclude_loss(referee: Referee, votes: Votes, *, eps: float, alpha: f
     if referee.discordant_hit_rate is None or not referee.trusted:
         return None
     hit_rate = referee.discordant_hit_rate.low - EASIER_PROBES
-    z = _z_within(votes, hit_rate=hit_rate, tilt=tilt_of(referee), eps=eps)
+    share = votes.changed / votes.n if votes.n else 0.0
+    tilt = held_tilt(referee, eps=eps, share=share)
+    z = _z_within(votes, hit_rate=hit_rate, tilt=tilt, eps=eps)
     return None if z is None else _more(-z, votes.n, alpha=alpha)
 
 

@@ -433,7 +433,13 @@ class Calibration(Record):
     """On pairs of given answers of which exactly one is right: one pair a probe, a tie is half a hit,
     `low` the one-sided 95 % bound; None where there is no pair."""
     tilt: Estimate | None
-    """How much more often it errs in favour of the change than against it."""
+    """How much more often it errs in favour of the change than against it: the difference of the next
+    two."""
+    errors_on_losses: Estimate | None = None
+    """Share of the pairs whose change is the wrong answer on which it erred, a tie half an error,
+    between one-sided 95 % bounds."""
+    errors_on_gains: Estimate | None = None
+    """The same of the pairs whose change is the right answer."""
     n_ties: int
     probe_accuracy: dict[str, Estimate] = {}
     """Harness -> share of these probes it answered rightly."""

@@ -246,16 +246,40 @@ def p_loss_within(referee: Referee, votes: Votes, *, eps: float) -> float:
     """P-value against "it loses more than eps"; 1 where the referee must stay silent.
 
     Tango's test of the surplus of worse verdicts against d0 = eps * J - t * c / n, with
-    J = 2 (h_low - 0.10) - 1: what a loss of eps would show at least, given how often the referee
-    errs and how much it leans towards change.
+    J = 2 (h_low - 0.10) - 1 and the tilt of `held_tilt`: what a loss of eps would show at least, given
+    how often the referee errs and how much it leans towards change.
     """
     from scipy.special import ndtr
 
     if referee.discordant_hit_rate is None or not (referee.trusted and votes.n):
         return 1.0
     j = 2 * (referee.discordant_hit_rate.low - EASIER_PROBES) - 1
-    margin = eps * j - _tilt(referee) * votes.changed / votes.n
+    share = votes.changed / votes.n
+    margin = eps * j - held_tilt(referee, eps=eps, share=share) * share
     return float(ndtr(tango_z(votes, margin=margin))) if margin > 0 else 1.0
+
+
+def held_tilt(referee: Referee, *, eps: float, share: float) -> float:
+    """The tilt held against a pick that changed this share of the answers, at a margin of eps.
+
+    With error rates e1 on losses and e2 on gains, a loss of eps among `share` changed answers shows a
+    surplus of at least eps (1 - e1 - e2) - share (e1 - e2). Its joint lower bound (MOVER, Zou and
+    Donner 2008) is less pessimistic than the bounds of hit rate and tilt together; the tilt is what
+    makes the formula of `p_loss_within` equal to it, and never under 0.10. Where only the tilt itself
+    was measured, its upper bound; where nothing was, all the way.
+    """
+    calibration, hit_rate = referee.calibration, referee.discordant_hit_rate
+    if calibration is None or hit_rate is None or not share:
+        return _tilt(referee)
+    on_loss, on_gain = calibration.errors_on_losses, calibration.errors_on_gains
+    if on_loss is None or on_gain is None:
+        return _tilt(referee)
+    point = eps - on_loss.mean * (eps + share) - on_gain.mean * (eps - share)
+    by_loss = (eps + share) * (on_loss.high - on_loss.mean)
+    away = on_gain.high - on_gain.mean if eps > share else on_gain.mean - on_gain.low
+    surplus = point - math.hypot(by_loss, (eps - share) * away) - 2 * EASIER_PROBES * eps
+    j = 2 * (hit_rate.low - EASIER_PROBES) - 1
+    return max(LEAST_TILT, (eps * j - surplus) / share)
 
 
 def p_loss_beyond(referee: Referee, votes: Votes, *, eps: float) -> float:

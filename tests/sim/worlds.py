@@ -12,7 +12,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harnesspro.core.calibration import Pair, hit_rate, mark, tilt
+from harnesspro.core.calibration import (
+    Pair,
+    errors_on_gains,
+    errors_on_losses,
+    hit_rate,
+    mark,
+    tilt,
+)
 from harnesspro.core.records import Calibration, Referee
 from harnesspro.core.referee import Votes, freeze, is_trusted, p_loss_within
 from harnesspro.core.stats import agreement_p
@@ -108,7 +115,13 @@ def referee_of(pairs: int, for_change: int, against: int, *, n_losses: int) -> R
     marks = mark(pairs_, merits)
     rate = hit_rate(marks)
     calibration = Calibration(
-        n_probes=4 * pairs, n_discordant=2 * pairs, hit_rate=rate, tilt=tilt(marks), n_ties=0
+        n_probes=4 * pairs,
+        n_discordant=2 * pairs,
+        hit_rate=rate,
+        tilt=tilt(marks),
+        errors_on_losses=errors_on_losses(marks),
+        errors_on_gains=errors_on_gains(marks),
+        n_ties=0,
     )
     return Referee(checks=(), weights={}, trusted=is_trusted(rate), calibration=calibration)
 
