@@ -21,26 +21,27 @@ def solve(task: dict[str, dict], h: Harness) -> str:
 
 
 def sample(case: dict, h: Harness) -> str | None:
-    """One sample's option, asked again at most `retries` times, or None."""
-    for _ in range(h.knob("retries") + 1):
-        named = ask(case, h)
+    """One sample's option, asked again calmly at most `retries` times, or None."""
+    named = ask(case, h, temperature=h.knob("temperature"))
+    for _ in range(h.knob("retries")):
         if named is not None:
-            return named
-    return None
+            break
+        named = ask(case, h, temperature=0.0)
+    return named
 
 
-def ask(case: dict, h: Harness) -> str | None:
+def ask(case: dict, h: Harness, *, temperature: float) -> str | None:
     """The one option a reply ends with, or None."""
     options = case["options"]
     bound = h.knob("constrain") == "schema"
     reply = h.ask(
         "worker",
         [
-            {"role": "system", "content": h.prompt("system") + "\n\n" + h.prompt("format")},
+            {"role": "system", "content": instructions(h)},
             {"role": "user", "content": f"{case['question']}\nOptions: {', '.join(options)}"},
         ],
         response_format=answer_format(options) if bound else None,
-        temperature=h.knob("temperature"),
+        temperature=temperature,
         max_output_tokens=h.knob("max_output_tokens"),
     )
     if bound:
@@ -51,6 +52,15 @@ def ask(case: dict, h: Harness) -> str | None:
     words = {word.strip(".,;:!?`'\"") for word in last_line.split()}
     named = [option for option in options if option in words]
     return named[0] if len(named) == 1 else None
+
+
+def instructions(h: Harness) -> str:
+    """What every call is told before the case."""
+    if h.knob("method") == "shortcut":
+        return h.prompt("shortcut")
+    examples = h.prompt("examples").split("\n\n")[: h.knob("examples")]
+    texts = [h.prompt("system"), *examples, h.prompt("format")]
+    return "\n\n".join(text for text in texts if text)
 
 
 def answer_format(options: list[str]) -> dict:

@@ -1,10 +1,9 @@
-"""`sim/NAME`: simulated models behind the same port as real ones; `sim/small`, `sim/planner`,
-`sim/echo`.
+"""`sim/NAME`: simulated models behind the same port as real ones; none of them is a model.
 
-Every reply is a function of the request and its seed; nothing sleeps. Laws: a worker's in
-`sim_worker`, the planner's in `sim_planner`; tasks come from `draw_tasks`. Tokens are
-ceil(characters / 4), four more a message; latency = 0.2 + in / 2000 + out / 50 seconds, reported,
-not waited.
+Every reply is a function of the request and its seed; nothing sleeps. Laws: workers' in
+`sim_worker`, judges' and panels' in `sim_judges`, the planner's in `sim_planner`; `sim/echo` just
+answers; tasks come from `draw_tasks`. Tokens are ceil(characters / 4), four more a message;
+latency = 0.2 + in / 2000 + out / 50 seconds, reported, not waited.
 """
 
 from __future__ import annotations
@@ -16,13 +15,15 @@ from harnesspro.core.errors import ModelUnknown
 from harnesspro.core.hashing import content_hash
 from harnesspro.core.ports import ChatReply, ChatRequest
 from harnesspro.core.records import Price, Usage
-from harnesspro.providers import sim_planner, sim_worker
+from harnesspro.providers import sim_judges, sim_planner, sim_worker
+from harnesspro.providers.sim_request import content_text, question_in
 from harnesspro.providers.sim_tasks import draw_tasks, true_option
 
 __all__ = ["MODELS", "SimProvider", "draw_tasks", "true_option"]
 
 MODELS: Mapping[str, tuple[float, float]] = {
-    "sim/small": (0.10, 0.40),
+    **dict.fromkeys(sim_worker.MINDS, (0.10, 0.40)),
+    **dict.fromkeys(sim_judges.JUDGES, (0.25, 1.00)),
     "sim/planner": (1.00, 4.00),
     "sim/echo": (0.01, 0.01),
 }
@@ -75,23 +76,32 @@ def n_tokens(text: str) -> int:
 
 def prompt_tokens(request: ChatRequest) -> int:
     """Tokens of messages and offered tools."""
-    messages = sum(4 + n_tokens(sim_worker.content_text(m)) for m in request.messages)
+    messages = sum(4 + n_tokens(content_text(m)) for m in request.messages)
     return messages + (n_tokens(json.dumps(request.tools)) if request.tools else 0)
 
 
 def _whole_reply(request: ChatRequest) -> str:
     salt = content_hash(request.model_dump(mode="json"))
+    asked = _last_user_text(request)
     if request.model == "sim/echo":
-        return _last_user_text(request)
+        return asked
     if request.model == "sim/planner":
-        return sim_planner.reply_text(_last_user_text(request), salt)
+        return sim_planner.reply_text(asked, salt)
+    if request.temperature == 0:
+        salt = content_hash(request.model_dump(mode="json", exclude={"seed"}))
+    for form in ("answers", "answer_kind"):
+        question = question_in(asked, "task", form)
+        if question is not None:
+            return sim_judges.opinion(request, question, salt=salt)
+    if request.model in sim_judges.JUDGES:
+        return "I see no answers to judge here."
     return sim_worker.reply_text(request, salt)
 
 
 def _last_user_text(request: ChatRequest) -> str:
     for message in reversed(request.messages):
         if message.get("role") == "user":
-            return sim_worker.content_text(message)
+            return content_text(message)
     return ""
 
 

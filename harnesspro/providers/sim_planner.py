@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harnesspro.providers.sim_request import question_in
 from harnesspro.providers.sim_tasks import uniform
 
 PROSE_RATE = 0.05
@@ -25,6 +26,7 @@ _COST_MOVES: tuple[tuple[str, object, float], ...] = (
 )
 _SUCCESS_MOVES: tuple[tuple[str, object, float], ...] = (
     ("constrain", "schema", 0.45),
+    ("examples", 2, 1.1),
     ("temperature", 0.0, 1.0),
     ("retries", 2, 1.1),
     ("samples", 5, 1.6),
@@ -33,7 +35,7 @@ _SUCCESS_MOVES: tuple[tuple[str, object, float], ...] = (
 
 def reply_text(asked: str, salt: str) -> str:
     """A PlannerReply as JSON text, or what goes wrong at the declared rates."""
-    question = _question_in(asked)
+    question = question_in(asked, "knobs", "parts")
     if question is None:
         return "I see no planning question here."
     if uniform("prose", salt) < PROSE_RATE:
@@ -42,17 +44,6 @@ def reply_text(asked: str, salt: str) -> str:
     if patch is None:
         return json.dumps({"patches": [], "keep": True})
     return json.dumps({"patches": [patch], "keep": False})
-
-
-def _question_in(text: str) -> dict[str, Any] | None:
-    start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text, start)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) and "knobs" in value and "parts" in value else None
 
 
 def _patch(question: Mapping[str, Any], salt: str) -> dict[str, Any] | None:

@@ -14,8 +14,9 @@ from harnesspro.core.money import cost_nanos
 from harnesspro.core.ports import ChatRequest
 from harnesspro.core.records import Harness, Patch, Step, Task, Trajectory, Trial
 from harnesspro.core.replay import replay_key, request_hash, seed_for
-from harnesspro.formats.native import apply_patch, sdk_payload
+from harnesspro.formats.native import apply_patch, public_task, sdk_payload
 from harnesspro.providers.sim import SimProvider, draw_tasks
+from harnesspro.providers.sim_truth import Setup
 
 ROOT = Path(__file__).parents[3]
 
@@ -93,6 +94,15 @@ def _solver(file: str, source: str, function: str):
     return getattr(module, function)
 
 
+_HARNESSES: dict[str, Harness] = {}
+
+
+@cache
+def _payload(harness_id: str):
+    """What the sdk gets of a harness seen before; parsing its YAML for every task would dominate."""
+    return sdk_payload(_HARNESSES[harness_id], Task(task_id="t", input={}))["harness"]
+
+
 def solver_of(harness: Harness):
     """The entry function, its source executed as a module of its own."""
     assert harness.manifest.entry.python is not None
@@ -100,12 +110,16 @@ def solver_of(harness: Harness):
     return _solver(file, harness.files[file], function)
 
 
-def trajectory(harness: Harness, task: Task, *, draw: str = "search/0") -> Trajectory:
+def trajectory(
+    harness: Harness, task: Task, *, draw: str = "search/0", model: str = "sim/small"
+) -> Trajectory:
     """The harness on one task."""
-    payload = sdk_payload(harness, task)
-    wire = Wire("sim/small", draw, harness.manifest.roles["worker"].max_output_tokens)
+    _HARNESSES[harness.harness_id] = harness
+    wire = Wire(model, draw, harness.manifest.roles["worker"].max_output_tokens)
     try:
-        answer = solver_of(harness)(payload["task"], sdk.Harness(payload["harness"], wire))
+        answer = solver_of(harness)(
+            public_task(task), sdk.Harness(_payload(harness.harness_id), wire)
+        )
     except sdk.Malformed:
         answer = None
     trial = Trial(
@@ -122,25 +136,57 @@ def trajectory(harness: Harness, task: Task, *, draw: str = "search/0") -> Traje
 
 
 def trajectories(
-    harness: Harness, *, n: int = 200, seed: int = 0, draw: str = "search/0"
+    harness: Harness,
+    *,
+    n: int = 200,
+    seed: int = 0,
+    draw: str = "search/0",
+    model: str = "sim/small",
 ) -> list[Trajectory]:
     """The harness on `n` tasks drawn by `seed`, in order."""
     tasks = [
         Task(task_id=f"t{index}", family=record["family"], input=record["input"])
         for index, record in enumerate(draw_tasks(seed, n))
     ]
-    return [trajectory(harness, task, draw=draw) for task in tasks]
+    return [trajectory(harness, task, draw=draw, model=model) for task in tasks]
 
 
-def run(harness: Harness, *, n: int = 200, seed: int = 0, draw: str = "search/0") -> Result:
+def run(
+    harness: Harness,
+    *,
+    n: int = 200,
+    seed: int = 0,
+    draw: str = "search/0",
+    model: str = "sim/small",
+) -> Result:
     """What came of it, with the truth beside it."""
-    done = trajectories(harness, n=n, seed=seed, draw=draw)
+    done = trajectories(harness, n=n, seed=seed, draw=draw, model=model)
     return Result(
         answers=tuple(one.trial.answer for one in done),
         gold=tuple(record["gold"] for record in draw_tasks(seed, n)),
         cost_nanos=sum(one.trial.cost_nanos for one in done),
         n_calls=sum(one.trial.n_calls for one in done),
     )
+
+
+def setup_of(harness: Harness) -> Setup:
+    """The configuration a variant of the planted harness is, its instructions as its code says."""
+    task = Task(task_id="t", input={})
+    bare = sdk.Harness(sdk_payload(harness, task)["harness"], _no_wire)
+    knob = harness.knob_values.__getitem__
+    return Setup(
+        instructions=solver_of(harness).__globals__["instructions"](bare),
+        samples=int(knob("samples")),
+        temperature=float(knob("temperature")),
+        retries=int(knob("retries")),
+        bound=knob("constrain") == "schema",
+        stop_when_agreed=knob("stop_when_agreed") == "yes",
+        max_output_tokens=int(knob("max_output_tokens")),
+    )
+
+
+def _no_wire(body):
+    raise AssertionError(f"a call that was not expected: {body}")
 
 
 def changed_by(harness: Harness, *, knobs=None, edits=()) -> Harness:

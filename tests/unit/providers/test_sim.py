@@ -9,8 +9,8 @@ from harnesspro.core.ports import ChatRequest
 from harnesspro.core.records import Price, Usage
 from harnesspro.formats.tasks import gold_names
 from harnesspro.providers.sim import SimProvider, draw_tasks, true_option
+from harnesspro.providers.sim_request import features_of
 from harnesspro.providers.sim_tasks import FAMILIES, nonce_in
-from harnesspro.providers.sim_worker import features_of
 
 TASK = draw_tasks(0, 1)[0]["input"]
 
@@ -82,6 +82,16 @@ def test_without_temperature_noise_every_seed_names_the_same_option():
     assert len({reply(request).text for request in asked}) == 1
 
 
+def test_at_temperature_0_the_same_request_has_the_same_reply_whatever_the_seed():
+    asked = [a_request(temperature=0.0, seed=seed) for seed in range(20)]
+    assert len({reply(request).text for request in asked}) == 1
+
+
+def test_options_that_are_all_the_same_fail_no_call():
+    text = f"{TASK['question']}\nOptions: moss, moss"
+    assert "moss" in reply(a_request(text)).text
+
+
 def test_usage_and_latency_follow_their_formulas():
     got = reply(a_request("abcdefgh", model="sim/echo", system="x"))
     assert got.text == "abcdefgh"
@@ -132,6 +142,7 @@ def test_a_request_without_a_case_is_told_so():
         ("Give the chosen option alone: no explanation.", {"answer_only": True}),
         ("The reply must be exactly one of the options.", {"strict_form": True}),
         ("Example: a\n\nExample: b", {"n_examples": 2}),
+        ("Go by the letters.", {"shortcut": True}),
         ("We care for our people and plant a hundred trees every April by the sea.", {"n_junk": 1}),
     ],
 )
@@ -156,7 +167,7 @@ def test_prices_are_the_simulators_own_and_count_as_paid():
 
 def test_a_model_it_does_not_play_is_refused_and_has_no_price():
     assert SimProvider().price("sim/none") is None
-    with pytest.raises(ModelUnknown, match="sim/echo, sim/planner, sim/small"):
+    with pytest.raises(ModelUnknown, match=r"sim/judge, .*sim/planner, sim/small"):
         SimProvider().check("sim/none")
     with pytest.raises(ModelUnknown):
         reply(a_request(model="sim/none"))

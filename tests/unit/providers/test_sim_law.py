@@ -4,13 +4,18 @@ from itertools import product
 
 import pytest
 
+from harnesspro.core.findings import diagnose
 from harnesspro.core.records import ReplaceFile, ReplaceText
+from harnesspro.detectors import DETECTORS
 from harnesspro.formats.native import load_harness
-from tests.unit.providers.planted_world import ROOT, changed_by, run, solver_of
+from harnesspro.operators import OPERATORS
+from harnesspro.providers.sim_tasks import draw_tasks, nonce_in
+from harnesspro.providers.sim_worker import is_misled
+from tests.unit.providers.planted_world import ROOT, changed_by, run, solver_of, trajectories
 
 PLANTED = load_harness(ROOT / "harnesses/planted")
 LEAN = load_harness(ROOT / "tests/data/planted_lean")
-COMPARE, JUNK, THINK = PLANTED.files["prompts/system.md"].strip().split("\n\n")
+COMPARE, JUNK, TRAVEL, THINK = PLANTED.files["prompts/system.md"].strip().split("\n\n")
 BASE = run(PLANTED)
 
 
@@ -18,9 +23,14 @@ def without(paragraph: str, instead: str = "") -> ReplaceText:
     return ReplaceText(path="prompts/system.md", old=paragraph, new=instead)
 
 
+def variant(*edits, **knobs):
+    moved = {name: value for name, value in knobs.items() if PLANTED.knob_values[name] != value}
+    return changed_by(PLANTED, knobs=moved, edits=edits)
+
+
 def measured(*edits, **knobs):
     """Accuracy, cost ratio and share of changed answers against the baseline."""
-    result = run(changed_by(PLANTED, knobs=knobs, edits=edits))
+    result = run(variant(*edits, **knobs))
     return result.accuracy, result.cost_nanos / BASE.cost_nanos, result.changed(BASE)
 
 
@@ -41,8 +51,8 @@ def test_stopping_when_the_vote_is_settled_saves_a_quarter_and_changes_nothing()
 
 @pytest.mark.parametrize("samples", [1, 2, 4, 5])
 def test_the_early_stop_is_exact_for_any_number_of_samples(samples):
-    whole = run(changed_by(PLANTED, knobs={"samples": samples}), n=60)
-    early = run(changed_by(PLANTED, knobs={"samples": samples, "stop_when_agreed": "yes"}), n=60)
+    whole = run(variant(samples=samples), n=60)
+    early = run(variant(samples=samples, stop_when_agreed="yes"), n=60)
     assert early.answers == whole.answers
     assert early.cost_nanos <= whole.cost_nanos
 
@@ -73,10 +83,10 @@ def test_asking_for_the_answer_alone_saves_most():
 
 
 def test_dropping_the_junk_saves_and_does_not_harm():
-    accuracy, cost, changed = measured(without(JUNK))
-    assert 0.80 <= cost <= 0.92
+    accuracy, cost, changed = measured(without(JUNK), without(TRAVEL))
+    assert 0.75 <= cost <= 0.90
     assert accuracy >= BASE.accuracy
-    assert changed < 0.12
+    assert changed < 0.14
 
 
 def test_a_strict_request_for_form_mends_the_malformed_answers():
@@ -88,11 +98,35 @@ def test_a_strict_request_for_form_mends_the_malformed_answers():
     assert result.accuracy > BASE.accuracy + 0.02
 
 
-def test_a_retry_of_the_same_request_hardly_ever_helps():
+def test_a_calm_retry_hardly_ever_helps_and_a_second_one_never():
     accuracy, cost, changed = measured(retries=0)
-    assert cost < 0.97
+    assert cost < 0.95
     assert changed < 0.03
     assert abs(accuracy - BASE.accuracy) < 0.02
+    _, cost, changed = measured(retries=1)
+    assert (cost < 1, changed) == (True, 0)
+
+
+def test_worked_examples_cost_a_little_and_help_a_little():
+    accuracy, cost, _ = measured(examples=2)
+    assert 1.02 < cost < 1.10
+    assert accuracy > BASE.accuracy
+
+
+def test_the_shortcut_is_cheap_agrees_with_itself_and_is_wrong_where_the_law_says():
+    short = variant(method="shortcut")
+    result, again = run(short), run(short, draw="search/1")
+    assert result.cost_nanos < 0.15 * BASE.cost_nanos
+    assert result.accuracy < BASE.accuracy - 0.08
+    assert result.malformed < 0.03
+    assert result.changed(again) < 0.10
+    misled = [is_misled(nonce_in(r["input"]["question"]) or "") for r in draw_tasks(0, 200)]
+    assert 0.18 <= sum(misled) / 200 <= 0.32
+    wrong_both_times = [
+        a == b != gold
+        for a, b, gold in zip(result.answers, again.answers, result.gold, strict=True)
+    ]
+    assert all(wrong for wrong, led in zip(wrong_both_times, misled, strict=True) if led)
 
 
 def test_too_few_tokens_break_it():
@@ -105,6 +139,27 @@ def test_dropping_the_useful_paragraph_costs_accuracy():
     accuracy, _, changed = measured(without(COMPARE))
     assert accuracy < BASE.accuracy - 0.02
     assert changed < 0.15
+
+
+def test_every_detector_and_every_operator_has_one_to_find():
+    found, proposed = set(), set()
+    for model, seed in (("sim/small", 1), ("sim/heavy", 0)):
+        findings = diagnose(PLANTED, trajectories(PLANTED, n=24, seed=seed, model=model), DETECTORS)
+        found |= {finding.detector for finding in findings}
+        proposed |= {
+            name
+            for name, operator in OPERATORS.items()
+            for finding in findings
+            if operator.propose(PLANTED, finding) is not None
+        }
+    assert found == set(DETECTORS)
+    assert proposed == set(OPERATORS)
+
+
+def test_on_the_heavy_model_a_few_tasks_carry_most_of_the_cost():
+    costs = sorted(one.trial.cost_nanos for one in trajectories(PLANTED, n=100, model="sim/heavy"))
+    assert sum(costs[80:]) > sum(costs[:80])
+    assert costs[-1] > 5 * costs[50]
 
 
 def test_nothing_near_the_lean_copy_is_cheaper_or_better():
