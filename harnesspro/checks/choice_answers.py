@@ -26,13 +26,34 @@ def options_of(task: Task, spec: AnswerSpec) -> tuple[JsonValue, ...]:
 
 
 def probe(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[Task, JsonValue] | None:
-    """The task's own options, and a request that tells which one to name."""
+    """Some of the task's own options, and a request that tells which one to name."""
     options = options_of(task, spec)
     if not options:
         return None
-    right = options[int(rng.integers(len(options)))]
-    request = f"Of the options, the one asked for here is: {right}. Name it."
-    return task.model_copy(update={"input": with_request(task, request)}), right
+    shown = _some(options, rng) if spec.answer_schema == "task" else options
+    right = shown[int(rng.integers(len(shown)))]
+    note = int(rng.integers(1000, 10_000))
+    request = f"Note {note}. Of the options, the one asked for here is: {right}. Name it."
+    asked = task.model_copy(update={"input": with_request(task, request)})
+    return asked.model_copy(update={"input": _listing(asked.input, options, shown)}), right
+
+
+def _some(options: tuple[JsonValue, ...], rng: np.random.Generator) -> tuple[JsonValue, ...]:
+    """At least three of them (all where there are fewer), in another order."""
+    least = min(3, len(options))
+    n = int(rng.integers(least, len(options) + 1))
+    return tuple(options[i] for i in rng.permutation(len(options))[:n])
+
+
+def _listing(
+    value: JsonValue, options: tuple[JsonValue, ...], shown: tuple[JsonValue, ...]
+) -> JsonValue:
+    """An input in which every list of the options shows the chosen ones."""
+    if isinstance(value, dict):
+        return {key: _listing(item, options, shown) for key, item in value.items()}
+    if isinstance(value, list) and value == list(options):
+        return list(shown)
+    return value
 
 
 def mutants(spec: AnswerSpec, probe: Probe, rng: np.random.Generator) -> Sequence[JsonValue]:
@@ -53,6 +74,6 @@ KIND = CheckKind(
     kind="choice",
     tests={"in_options": ("format", in_options)},
     empty="",
-    probe=probe,
+    makers={"told": probe},
     mutants=mutants,
 )

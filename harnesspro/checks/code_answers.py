@@ -71,6 +71,6 @@ KIND = CodeKind(
         "defines_the_function": ("format", defines_the_function),
     },
     empty="",
-    probe=code_probes.probe,
+    makers={"injected_bug": code_probes.probe},
     mutants=code_probes.mutants,
 )

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from harnesspro.checks.grounding import source_of, words_of
 from harnesspro.checks.kind import CheckKind, with_request
-from harnesspro.checks.schema_values import Filled, fill
+from harnesspro.checks.schema_values import PEOPLE, Filled, fill
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.records import AnswerSpec, Probe, Task
 
@@ -135,21 +135,44 @@ def _offered(schema: Mapping[str, Any], value: Any) -> bool:
 # --- probes and mutants ------------------------------------------------------------------------
 
 
-def probe(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[Task, JsonValue] | None:
+def rendered(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
     """A call (or object) filled by chance, told as a request; None where no schema says how."""
+    told = _told(spec, task, rng)
+    return None if told is None else (_asking(task, told[0]), told[1])
+
+
+def in_a_message(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
+    """The same inside a message that names other people, places and numbers as well."""
+    told = _told(spec, task, rng)
+    if told is None:
+        return None
+    who, other = (str(name) for name in rng.choice(PEOPLE, size=2, replace=False))
+    number, days = int(rng.integers(1000, 9999)), int(rng.integers(2, 30))
+    message = (
+        f"Hello, {who} here. Order {number} came yesterday, {days} days late, which {other} has noted "
+        f"already. {told[0]} Nothing else for now."
+    )
+    return _asking(task, message), told[1]
+
+
+def _told(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[str, JsonValue] | None:
+    """A request and what it asks for."""
     schema = task.answer_schema(spec)
     if schema is None:
         return None
     calls = call_schemas(schema)
     if not calls:
         filled = fill(schema, rng)
-        request = f"Give back exactly this: {filled.said}."
-        return _asking(task, request), filled.value
+        return f"Give back exactly this: {filled.said}.", filled.value
     call = calls[int(rng.integers(len(calls)))]
     name = call["properties"]["name"]["const"]
     filled = fill(call["properties"]["arguments"], rng)
     request = _as_request(_purpose(task, name), filled, rng)
-    return _asking(task, request), {"name": name, "arguments": filled.value}
+    return request, {"name": name, "arguments": filled.value}
 
 
 def _asking(task: Task, request: str) -> Task:
@@ -220,6 +243,6 @@ KIND = CheckKind(
     kind="json",
     tests={"fits_schema": ("format", fits_schema), "grounded": ("property", grounded)},
     empty={},
-    probe=probe,
+    makers={"in_a_message": in_a_message, "rendered_call": rendered},
     mutants=mutants,
 )

@@ -11,6 +11,9 @@ from pydantic import JsonValue
 from harnesspro.core.hashing import content_id
 from harnesspro.core.records import AnswerKind, AnswerSpec, Check, Probe, Task
 
+Maker = Callable[[AnswerSpec, Task, np.random.Generator], tuple[Task, JsonValue] | None]
+"""A new task made after a given one, with its answer by construction; None where it cannot be made."""
+
 Test = Callable[[Task, AnswerSpec, JsonValue], bool]
 """Whether an answer passes; True where the check has nothing to say of it."""
 
@@ -24,8 +27,8 @@ class CheckKind:
     """Check name -> its family and its test."""
     empty: JsonValue
     """The answer that says nothing."""
-    probe: Callable[[AnswerSpec, Task, np.random.Generator], tuple[Task, JsonValue] | None]
-    """A new task made after a given one, with its answer by construction."""
+    makers: Mapping[str, Maker]
+    """Probe family -> how its probes are made; families take turns."""
     mutants: Callable[[AnswerSpec, Probe, np.random.Generator], Sequence[JsonValue]]
     """Wrong answers to a probe, each wrong for one reason."""
 

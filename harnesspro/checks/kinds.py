@@ -15,13 +15,17 @@ from harnesspro.checks import (
     text_answers,
 )
 from harnesspro.checks.kind import CheckKind
-from harnesspro.core.hashing import content_id
+from harnesspro.core.hashing import content_id, seed_from
 from harnesspro.core.records import AnswerSpec, Check, Probe, Task
 
 KINDS: dict[str, CheckKind] = {
     module.KIND.kind: module.KIND
     for module in (json_answers, choice_answers, number_answers, text_answers, code_answers)
 }
+
+
+TRIES = 4
+"""Draws for each probe wanted: some ask what another asks already."""
 
 
 def checks_for(spec: AnswerSpec) -> tuple[Check, ...]:
@@ -46,22 +50,33 @@ def passes(check: Check, task: Task, spec: AnswerSpec, answer: JsonValue) -> boo
 def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) -> tuple[Probe, ...]:
     """At most n new tasks made after the given ones in turn, each answer known by construction.
 
-    Empty where the kind has none. A probe whose answer does not fit its own schema (conditions no
-    generator knows, such as a pattern) is left out.
+    No two ask the same. The first k of n are those that k give. Empty where the kind has none. A
+    probe whose answer does not fit its own schema (conditions no generator knows, such as a pattern)
+    is left out.
     """
     kind = KINDS.get(spec.kind)
     if kind is None or not tasks:
         return ()
-    rng = np.random.default_rng(seed)
-    found: list[Probe] = []
-    for index in range(n):
-        made = kind.probe(spec, tasks[index % len(tasks)], rng)
-        if made is None or not json_answers.fits_schema(made[0], spec, made[1]):
-            continue
-        probe_id = content_id("probe", seed, index, made[0].input)
-        task = made[0].model_copy(update={"task_id": probe_id})
-        found.append(Probe(probe_id=probe_id, task=task, answer=made[1]))
-    return tuple(found)
+    families = sorted(kind.makers)
+    found: dict[str, Probe] = {}
+    for index in range(TRIES * n):
+        if len(found) == n:
+            break
+        family = families[index % len(families)]
+        probe = _made(spec, tasks[index // len(families) % len(tasks)], family, seed=(seed, index))
+        if probe is not None:
+            found.setdefault(probe.task.content_key, probe)
+    return tuple(found.values())
+
+
+def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, int]) -> Probe | None:
+    rng = np.random.default_rng(seed_from("probe", *seed))
+    made = KINDS[spec.kind].makers[family](spec, task, rng)
+    if made is None or not json_answers.fits_schema(made[0], spec, made[1]):
+        return None
+    probe_id = content_id("probe", *seed, made[0].input)
+    asked = made[0].model_copy(update={"task_id": probe_id})
+    return Probe(probe_id=probe_id, task=asked, answer=made[1], family=family)
 
 
 def mutants(probe: Probe, spec: AnswerSpec, *, seed: int) -> list[JsonValue]:

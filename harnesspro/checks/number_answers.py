@@ -28,16 +28,53 @@ def in_range(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:
     return fits_schema(task, spec, value)
 
 
-def probe(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[Task, JsonValue] | None:
+def sum_of_parts(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
     """A sum whose parts are drawn after it, within the schema's bounds."""
+    total = _target(spec, task, rng)
+    part = int(rng.integers(-500, 500))
+    return _asking(task, f"What is {part} plus {total - part}?"), total
+
+
+def undone(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[Task, JsonValue] | None:
+    """The number something was done to, from what came of it."""
+    start = _target(spec, task, rng)
+    factor, more = int(rng.integers(2, 13)), int(rng.integers(-60, 60))
+    result = start * factor + more
+    request = (
+        f"I thought of a number, multiplied it by {factor} and added {more}. The result was {result}. "
+        "Which number did I think of?"
+    )
+    return _asking(task, request), start
+
+
+def in_a_story(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
+    """A few steps told in words, with a number that does not matter."""
+    left = _target(spec, task, rng)
+    boxes, each = int(rng.integers(3, 30)), int(rng.integers(4, 40))
+    aside = int(rng.integers(2, 90))
+    gone = boxes * each - left
+    moved = f"{gone} are sold" if gone >= 0 else f"{-gone} more are delivered"
+    request = (
+        f"A shop {aside} metres from the station gets {boxes} boxes of {each} lamps. By evening {moved}. "
+        "How many lamps does it have now?"
+    )
+    return _asking(task, request), left
+
+
+def _target(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> int:
+    """A whole number within the schema's bounds."""
     schema = task.answer_schema(spec) or {}
     low = float(schema.get("minimum", 0))
-    total = int(
-        rng.integers(math.ceil(low), math.ceil(float(schema.get("maximum", low + 998))) + 1)
-    )
-    part = int(rng.integers(-500, 500))
-    request = f"What is {part} plus {total - part}?"
-    return task.model_copy(update={"input": with_request(task, request)}), total
+    high = float(schema.get("maximum", low + 998))
+    return int(rng.integers(math.ceil(low), math.floor(max(high, math.ceil(low))) + 1))
+
+
+def _asking(task: Task, request: str) -> Task:
+    return task.model_copy(update={"input": with_request(task, request)})
 
 
 def mutants(spec: AnswerSpec, probe: Probe, rng: np.random.Generator) -> Sequence[JsonValue]:
@@ -50,6 +87,6 @@ KIND = CheckKind(
     kind="number",
     tests={"is_number": ("format", is_number), "in_range": ("format", in_range)},
     empty="",
-    probe=probe,
+    makers={"inverse": undone, "steps": in_a_story, "sum": sum_of_parts},
     mutants=mutants,
 )

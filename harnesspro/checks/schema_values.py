@@ -11,11 +11,13 @@ import numpy as np
 
 from harnesspro.checks.grounding import words_of
 
-_WORDS = re.findall(
+PEOPLE = ("Marta", "Jonas", "Amina", "Ravi", "Chen", "Lucia", "Tomas", "Freya", "Omar", "Ingrid")
+PLAIN_WORDS = re.findall(
     r"\w+",
-    "Lisbon Oslo Nairobi Quito Hanoi Marta Jonas Amina Ravi Chen coffee violin granite maple "
-    "harbour saffron lantern orchid cobalt glacier falcon pepper quartz willow",
+    "coffee violin granite maple harbour saffron lantern orchid cobalt glacier falcon pepper quartz "
+    "willow copper meadow ribbon thimble walnut anchor button candle drum ember feather garnet",
 )
+_WORDS = [*("Lisbon", "Oslo", "Nairobi", "Quito", "Hanoi"), *PEOPLE[:5], *PLAIN_WORDS[:14]]
 _SPELT = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve")
 _DEEPEST = 4
 

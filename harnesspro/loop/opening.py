@@ -9,11 +9,12 @@ from typing import Any
 from harnesspro.config import RunHeader
 from harnesspro.core.errors import IntegrityError, TasksError
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.records import Candidate, Harness, Referee, Task
+from harnesspro.core.records import Candidate, Check, Harness, Referee, Task
+from harnesspro.core.referee import freeze
 from harnesspro.core.splits import Split, default_n_sealed, split
 from harnesspro.loop.bench import Bench, Ports
-from harnesspro.stages.check_answers import user_checks
-from harnesspro.stages.write_checks import write_checks
+from harnesspro.stages.check_answers import CheckBench, admit_programs, user_checks
+from harnesspro.stages.write_checks import Written, write_checks
 
 MIN_TASKS = 4
 
@@ -144,6 +145,26 @@ def _referee(header: RunHeader, ports: Ports, base: Harness, search: Sequence[Ta
         return Referee.model_validate(kept)
     seed = seed_from(header.config.seed, "checks")
     owners = user_checks(base.manifest)
-    referee = write_checks(base.manifest.answer, search, owners=owners, seed=seed)
+    written = write_checks(base.manifest.answer, search, owners=owners, seed=seed)
+    checks = _programs_admitted(header, ports, base, written, seed=seed)
+    referee = freeze(checks)
     ports.ledger.put("referee", "frozen", referee.model_dump(mode="json"))
     return referee
+
+
+def _programs_admitted(
+    header: RunHeader, ports: Ports, base: Harness, written: Written, *, seed: int
+) -> tuple[Check, ...]:
+    """The checks, those that are programs measured in the sandbox on the written probes."""
+    programs = tuple(check for check in written.checks if check.writer == "program")
+    if not programs:
+        return written.checks
+    bench = CheckBench(
+        sandbox=ports.sandbox,
+        ledger=ports.ledger,
+        manifest=base.manifest,
+        code_dir=ports.trees.stage(base.harness_id),
+        programs=programs,
+        n_at_once=header.config.concurrency,
+    )
+    return admit_programs(written.checks, written.probes, bench, seed=seed)

@@ -239,3 +239,57 @@ def test_choices_have_probes_from_their_own_options():
 
     assert {probe.answer for probe in probes} == {"Red", "Blue"}
     assert held.admitted
+
+
+NUMBER, TEXT = AnswerSpec(kind="number"), AnswerSpec(kind="text")
+FREE = (Task(task_id="t0", input={"request": "How many?"}), Task(task_id="t1", input="How much?"))
+CHOICES = tuple(
+    Task(
+        task_id=f"t{i}",
+        input={
+            "request": "Which?",
+            "options": list(words),
+            "answer_schema": {"enum": list(words)},
+        },
+    )
+    for i, words in enumerate((("red", "blue", "green", "grey"), ("one", "two", "six", "ten")))
+)
+KINDS_OF_PROBES = [
+    (NUMBER, FREE, {"inverse", "steps", "sum"}),
+    (TEXT, FREE, {"give_back", "planted_fact", "reordered"}),
+    (AnswerSpec(kind="choice", answer_schema="task"), CHOICES, {"told"}),
+]
+
+
+@pytest.mark.parametrize(("spec", "tasks", "families"), KINDS_OF_PROBES)
+def test_a_thousand_probes_ask_a_thousand_things_and_the_first_stay_the_first(
+    spec, tasks, families
+):
+    probes = probes_for(spec, tasks, seed=5, n=1000)
+
+    assert len({probe.task.content_key for probe in probes}) == 1000
+    assert {probe.family for probe in probes} == families
+    assert probes_for(spec, tasks, seed=5, n=60) == probes[:60]
+    assert probes_for(spec, tasks, seed=6, n=60) != probes[:60]
+
+
+@pytest.mark.parametrize(("spec", "tasks", "families"), KINDS_OF_PROBES)
+def test_the_known_answer_of_every_probe_passes_its_kinds_checks(spec, tasks, families):
+    for probe in probes_for(spec, tasks, seed=7, n=200):
+        assert [
+            check.name
+            for check in checks_for(spec)
+            if not passes(check, probe.task, spec, probe.answer)
+        ] == []
+
+
+def test_a_choice_probe_lists_only_options_of_its_task_the_right_one_among_them():
+    for probe in probes_for(KINDS_OF_PROBES[2][0], CHOICES, seed=8, n=100):
+        given = probe.task.input
+        assert isinstance(given, dict)
+        schema = given["answer_schema"]
+        assert isinstance(schema, dict)
+        assert given["options"] == schema["enum"]
+        assert isinstance(schema["enum"], list)
+        assert probe.answer in schema["enum"]
+        assert f"asked for here is: {probe.answer}." in str(given["request"])

@@ -1,4 +1,5 @@
 from harnesspro.core.records import AnswerSpec, Check
+from harnesspro.core.referee import freeze
 from harnesspro.core.stats import exact_share
 from harnesspro.stages.write_checks import N_PROBES, write_checks
 from tests.unit.stages.trials import a_task
@@ -12,7 +13,7 @@ OWNERS = Check(check_id="c-own", family="user", name="mine", writer="user", reas
 
 
 def written(spec=CHOICE, tasks=TASKS, *, owners=(), seed=1):
-    return write_checks(spec, tasks, owners=owners, seed=seed)
+    return freeze(write_checks(spec, tasks, owners=owners, seed=seed).checks)
 
 
 def test_a_generated_check_judges_by_what_was_measured_of_it():
