@@ -672,6 +672,8 @@ class RefereeReport(Record):
     checks: tuple[Check, ...] = ()
     channels: tuple[Channel, ...] = ()
     calibration: Calibration | None = None
+    fitted: tuple[str, ...] = ()
+    """Picks that gained more on the checks that may be shown than on those nobody sees."""
     advice: tuple[str, ...] = ()
     """What the owner could add, and what it would buy, in words."""
 

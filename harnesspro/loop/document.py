@@ -21,6 +21,7 @@ from harnesspro.core.stats import power_of
 from harnesspro.core.table import restrict
 from harnesspro.core.telling import Story, words
 from harnesspro.loop import scan
+from harnesspro.loop.alarms import gaps
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.finish import Graded, base_disagreement
 from harnesspro.loop.live import complexity, dropped_ids, search_law
@@ -123,6 +124,11 @@ def _referee_report(bench: Bench, chart: Map) -> RefereeReport:
         checks=referee.checks,
         channels=referee.channels,
         calibration=referee.calibration,
+        fitted=tuple(
+            gap.candidate_id
+            for gap in gaps(bench, [verdict.candidate_id for verdict in chart.verdicts])
+            if gap.raised
+        ),
         advice=advice(
             referee,
             len(bench.confirm),

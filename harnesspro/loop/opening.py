@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harnesspro.config import RunHeader
+from harnesspro.core.alarms import with_shadow
 from harnesspro.core.errors import IntegrityError, TasksError
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.records import Candidate, Check, Harness, Referee, Task
@@ -147,7 +148,7 @@ def _referee(header: RunHeader, ports: Ports, base: Harness, search: Sequence[Ta
     owners = user_checks(base.manifest)
     written = write_checks(base.manifest.answer, search, owners=owners, seed=seed)
     checks = _programs_admitted(header, ports, base, written, seed=seed)
-    referee = freeze(checks)
+    referee = freeze(with_shadow(checks))
     ports.ledger.put("referee", "frozen", referee.model_dump(mode="json"))
     return referee
 

@@ -115,7 +115,8 @@ def probe_facts(doc: RunDocument) -> list[Fact]:
         veto = "; vetoed: it loses to the original" if key in calibration.vetoed else ""
         right = f"right on {round(share.mean * share.n)} of {share.n} probes"
         facts.append((names.get(key, key), f"{right} {figures.percent_interval(share)}{veto}"))
-    return facts
+    fitted = "gained more on the checks that may be shown than on those nobody sees; vetoed"
+    return [*facts, *((names.get(key, key), fitted) for key in doc.referee.fitted)]
 
 
 def opened_facts(doc: RunDocument) -> tuple[str, ...]:
