@@ -13,7 +13,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from harnesspro.core.calibration import Pair, hit_rate, mark, tilt
+from harnesspro.core.calibration import (
+    Pair,
+    errors_on_gains,
+    errors_on_losses,
+    hit_rate,
+    mark,
+    tilt,
+)
 from harnesspro.core.confirm import Pick, judge
 from harnesspro.core.records import Calibration, Referee, Verdict
 from harnesspro.core.referee import Passed, is_trusted, judge_answers
@@ -102,6 +109,8 @@ def _measured(rng: Generator, bare: Referee) -> dict[str, object]:
         n_discordant=len(pairs),
         hit_rate=rate,
         tilt=tilt(marks),
+        errors_on_losses=errors_on_losses(marks),
+        errors_on_gains=errors_on_gains(marks),
         n_ties=marks.ties,
     )
     return {"calibration": calibration, "trusted": is_trusted(rate)}
