@@ -160,6 +160,7 @@ def _programs_admitted(
     programs = tuple(check for check in written.checks if check.writer == "program")
     if not programs:
         return written.checks
+    ports.events.emit("phase", name="admit checks", round=None, n_rounds=None)
     bench = CheckBench(
         sandbox=ports.sandbox,
         ledger=ports.ledger,

@@ -26,6 +26,7 @@ PHASE_WORDS = {
     "diagnose": "finding waste",
     "propose": "proposing changes",
     "race": "racing candidates",
+    "admit checks": "trying the generated checks on known answers",
     "calibrate": "measuring the referee on probes",
     "confirm": "confirming the picks",
     "open vault": "opening the vault",
