@@ -126,6 +126,7 @@ class Sheet:
     """Channel -> (task_id, cluster) -> score."""
     right: dict[tuple[str, str], bool]
     """(task_id, cluster) -> truth."""
+    behaviours: Behaviours
 
 
 def judge_all(material: Any, options: argparse.Namespace) -> None:
@@ -181,7 +182,7 @@ def sheet_of(
         for name, scores in _stable(material, everything, kept, trials, clusters).items():
             said[name] = scores
     right = _truth(material, chosen, trials, clusters, behaviours=behaviours, box=box)
-    return Sheet(chosen, trials, clusters, said, right)
+    return Sheet(chosen, trials, clusters, said, right, behaviours)
 
 
 def _trial(variant: str, task_id: str, row: Mapping[str, Any]) -> Trial:
@@ -375,6 +376,7 @@ def verdicts(material: Any, names: Sequence[str], sheet: Sheet) -> None:
         spec=material.spec,
         referee=freeze(()),
         owner_results={},
+        behaviours=sheet.behaviours,
     )
     say("")
     for name in names[1:]:
