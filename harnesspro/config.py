@@ -65,6 +65,8 @@ class RunConfig(BaseModel):
     allow_unsandboxed: bool = False
     open_gold: bool = True
     """Whether the vault is opened once at the end, where there is gold."""
+    controls: bool = False
+    """Whether the initial harness asked twice is measured beside the picks."""
 
     @field_validator("channels")
     @classmethod

@@ -63,6 +63,7 @@ def plan_for(config: RunConfig, n_tasks: int, *, has_gold: bool) -> Plan:
         first_block=config.first_block,
         n_repeats=config.n_repeats,
         n_sealed=n_sealed,
+        with_controls=config.controls,
         n_probes=most_probes(
             config.n_probes, n_confirm=n_confirm, eps=config.margin, can_judge=True
         ),

@@ -38,6 +38,7 @@ class Plan:
     n_repeats: int
     n_sealed: int = 0
     n_probes: int = 0
+    with_controls: bool = False
 
     @property
     def baseline_trials(self) -> int:
@@ -48,7 +49,8 @@ class Plan:
     @property
     def confirm_trials(self) -> int:
         """The initial harness and the picks on the tasks behind the search, at most."""
-        return (self.n_confirm + self.n_sealed) * (1 + self.max_picks)
+        once_more = self.n_confirm if self.with_controls else 0
+        return (self.n_confirm + self.n_sealed) * (1 + self.max_picks) + once_more
 
     @property
     def probe_trials(self) -> int:

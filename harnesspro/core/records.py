@@ -692,6 +692,20 @@ class SealedReport(Record):
     """Within-task AUC of the referee's merit, right against wrong answers."""
 
 
+class Control(Record):
+    """What the same money buys without any improvement, on the confirm tasks."""
+
+    name: str
+    score: Estimate
+    cost_usd_per_task: Estimate
+    answers_changed: Estimate | None
+    accuracy: Estimate | None = None
+    lead: Estimate
+    """Share of the map of score and cost that the judged picks cover over it, in the same worlds."""
+    words: str
+    """One plain sentence."""
+
+
 class CertificateSummary(Record):
     """What left the vault."""
 
@@ -725,6 +739,8 @@ class RunDocument(Record):
     certificate: CertificateSummary
     sealed: SealedReport | None = None
     """None where no gold was opened."""
+    controls: tuple[Control, ...] = ()
+    """Measured where they were asked for."""
     base_disagreement: float | None = None
     """Share of search tasks on which two draws of the initial harness differ; None = not measured."""
     prices: tuple[Price, ...]

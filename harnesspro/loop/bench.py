@@ -116,6 +116,7 @@ class Bench:
             first_block=self.config.first_block,
             n_repeats=self.config.n_repeats,
             n_sealed=len(self.sealed),
+            with_controls=self.config.controls,
             n_probes=most_probes(
                 self.config.n_probes,
                 n_confirm=len(self.confirm),

@@ -23,6 +23,7 @@ from harnesspro.core.telling import Story, words
 from harnesspro.loop import scan
 from harnesspro.loop.alarms import gaps
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.controls import controls
 from harnesspro.loop.finish import Graded, base_disagreement
 from harnesspro.loop.live import complexity, dropped_ids, search_law
 
@@ -105,6 +106,7 @@ def document_of(
             graded.opening if graded else None, len(chart.verdicts) + 1
         ),
         sealed=sealed,
+        controls=controls(bench, chart.verdicts, graded.grades if graded else None),
         base_disagreement=chart.base_disagreement,
         prices=bench.header.prices,
         seed=bench.config.seed,

@@ -16,6 +16,7 @@ from harnesspro.core.stats import exact_share
 from harnesspro.loop import scan
 from harnesspro.loop.alarms import gaps
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.controls import CONTROL_DRAW, SECOND
 from harnesspro.loop.live import complexity, keeping, search_law
 from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.evaluate import jobs_for
@@ -155,9 +156,9 @@ def open_vault(bench: Bench, phase: str) -> Graded | None:
     kept = bench.ports.ledger.get("opening", phase)
     trials = [
         trial
-        for name in (phase, "sealed")
+        for name in (phase, "sealed", "control")
         for trial in scan.trials_of(bench, name)
-        if trial.draw in {CONFIRM_DRAW, SEALED_DRAW, "search/0"}
+        if trial.draw in {CONFIRM_DRAW, SEALED_DRAW, CONTROL_DRAW, "search/0"}
     ]
     if kept is None:
         if bench.ports.grader is None or not trials:
@@ -185,6 +186,9 @@ def _graded(opening: Opening, trials: Sequence[Trial]) -> Graded:
     for trial in trials:
         grade = by_digest.get(content_hash(trial.trial_id, trial.answer), "no_gold")
         if grade == "no_gold":
+            continue
+        if trial.draw == CONTROL_DRAW:
+            grades[SECOND, trial.task_id] = grade == "right"
             continue
         grades[trial.harness_id, trial.task_id] = grade == "right"
         if not kept_apart or trial.draw == SEALED_DRAW:

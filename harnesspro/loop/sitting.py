@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -20,6 +21,7 @@ from harnesspro.core.report import Map, beats
 from harnesspro.loop import finish, scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.calibrating import calibrated
+from harnesspro.loop.controls import measure_controls
 from harnesspro.loop.document import chart_of, document_of, levels
 from harnesspro.loop.finish import Graded
 from harnesspro.loop.live import search_law
@@ -65,14 +67,15 @@ def planned_trials(bench: Bench) -> int:
 
 
 def _improve(bench: Bench) -> int:
-    bench, stop, verdicts = _search(bench)
+    ended = _search(bench)
+    bench, stop, verdicts = ended.bench, ended.stop, ended.verdicts
     if not scan.table(bench, "search", asking=False).get(bench.base.harness_id):
         bench.ports.events.emit("run.stopped", reason=stop.reason)
         return EXIT_INTERRUPTED if stop.reason == "interrupted" else EXIT_BUDGET
     graded: Graded | None = None
-    if verdicts is not None and bench.config.open_gold:
+    if ended.whole and bench.config.open_gold:
         graded = finish.open_vault(bench, "confirm")
-    chart = chart_of(bench, verdicts or (), graded)
+    chart = chart_of(bench, verdicts, graded)
     document = document_of(bench, chart, stop=stop, graded=graded)
     _keep_trajectories(bench)
     bench.ports.write_report(document.model_dump(mode="json", by_alias=True))
@@ -81,12 +84,21 @@ def _improve(bench: Bench) -> int:
     return _exit_code(chart, document, stop)
 
 
-def _search(bench: Bench) -> tuple[Bench, StopReason, tuple[Verdict, ...] | None]:
-    """Rounds until Stop, then the referee held against probes, then confirm.
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How the search and what follows it came out."""
 
-    The bench that comes back carries the referee that judged; verdicts are None where a Cut came
-    first.
-    """
+    bench: Bench
+    """With the referee that judged."""
+    stop: StopReason
+    verdicts: tuple[Verdict, ...]
+    whole: bool
+    """Whether all was measured that the one opening grades; a Cut leaves that to a resumed run."""
+
+
+def _search(bench: Bench) -> _Ended:
+    """Rounds until Stop, then the referee held against probes, then confirm and what comes after it."""
+    verdicts: tuple[Verdict, ...] = ()
     try:
         while True:
             command = _next(bench)
@@ -96,9 +108,13 @@ def _search(bench: Bench) -> tuple[Bench, StopReason, tuple[Verdict, ...] | None
         bench = calibrated(bench)
         verdicts = finish.confirm(bench)
         finish.measure_sealed(bench, verdicts)
+        measure_controls(bench, verdicts)
     except Cut as cut:
-        return bench, StopReason(reason=cut.reason, detail=cut.detail), None
-    return bench, StopReason(reason=command.reason, detail=command.detail), verdicts
+        return _Ended(
+            bench, StopReason(reason=cut.reason, detail=cut.detail), verdicts, whole=False
+        )
+    stop = StopReason(reason=command.reason, detail=command.detail)
+    return _Ended(bench, stop, verdicts, whole=True)
 
 
 def _next(bench: Bench) -> RunRound | Stop:

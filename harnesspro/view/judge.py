@@ -119,6 +119,11 @@ def probe_facts(doc: RunDocument) -> list[Fact]:
     return [*facts, *((names.get(key, key), fitted) for key in doc.referee.fitted)]
 
 
+def control_facts(doc: RunDocument) -> tuple[str, ...]:
+    """What the same money buys without any improvement; empty where it was not asked for."""
+    return tuple(sentence(control.words) for control in doc.controls)
+
+
 def opened_facts(doc: RunDocument) -> tuple[str, ...]:
     """What the opening showed of the score; empty where no gold was opened."""
     if doc.sealed is None:

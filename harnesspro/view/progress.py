@@ -29,6 +29,7 @@ PHASE_WORDS = {
     "admit checks": "trying the generated checks on known answers",
     "calibrate": "measuring the referee on probes",
     "confirm": "confirming the picks",
+    "controls": "asking the original once more",
     "open vault": "opening the vault",
 }
 

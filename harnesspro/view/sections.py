@@ -266,6 +266,7 @@ def referee_section(doc: RunDocument) -> Markup:
         for check in doc.referee.checks
     ]
     facts += [("to add", line) for line in doc.referee.advice]
+    facts += [("control", line) for line in judge.control_facts(doc)]
     table = el("div", _channel_table(lines), class_="scroll") if lines else None
     return _section(
         "The referee",

@@ -69,6 +69,7 @@ def _print(
     section("What this run cost", text_of(" ".join(sentences.spend_words(doc)), console), console)
     section("The referee", _referee(doc, console), console)
     section("What to add", lines_of(doc.referee.advice, console), console)
+    section("Control", lines_of(judge.control_facts(doc), console), console)
     section("After the opening", lines_of(judge.opened_facts(doc), console), console)
     section("How far to trust it", _trust(doc, console), console)
     _next(doc, console, report=report, out=out)
