@@ -81,11 +81,6 @@ class Source:
             return self._has_number(float(value))
         return self._has_text(str(value))
 
-    def names(self, value: str) -> bool:
-        """Whether the text has exactly these words in a row; punctuation apart."""
-        words = words_of(value)
-        return bool(words) and f" {' '.join(words)} " in self.joined
-
     def _has_number(self, value: float) -> bool:
         wanted = {abs(value), abs(value) * 100, abs(value) / 100}
         return any(_near(number, goal) for number in self.numbers for goal in wanted)
@@ -102,7 +97,7 @@ class Source:
             return True
         if word.isdecimal():  # a superscript is a digit and no number
             return self._has_number(float(word))
-        return any(one_stem(word, other) for other in self.words)
+        return any(_one_stem(word, other) for other in self.words)
 
     def _has_initials(self, value: str) -> bool:
         """A short code made of the beginnings of words in a row: SSN, NYC, CAD."""
@@ -133,7 +128,7 @@ def _near(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-6 * max(1.0, abs(a), abs(b))
 
 
-def one_stem(a: str, b: str) -> bool:
+def _one_stem(a: str, b: str) -> bool:
     """Whether two words share a beginning of four letters that is most of the shorter one."""
     short = min(len(a), len(b))
     stem = max(_SHORTEST_STEM, short - 2)
