@@ -74,6 +74,9 @@ def record(material: Material, options: argparse.Namespace) -> None:
     path = options.to / "answers.jsonl"
     done = {(row["variant"], row["item"]) for row in rows(path)}
     everything = list(items(material, options.n, options.n_probes))
+    if options.differing:
+        telling = _differing(material, path)
+        everything = [i for i in everything if i.kind == "real" or i.graded.task.task_id in telling]
     server = start_server(MODEL, threads=options.threads)
     provider = LocalProvider({MODEL: server.url})
     try:
@@ -86,6 +89,16 @@ def record(material: Material, options: argparse.Namespace) -> None:
     finally:
         provider.close()
         server.stop()
+
+
+def _differing(material: Material, path: Path) -> set[str]:
+    """The tasks whose real answers on file differ: no copy of another task tells the variants apart."""
+    answers: dict[str, set[str]] = {}
+    for row in rows(path):
+        kind, _, task_id = row["item"].partition("/")
+        if kind == "real" and row["variant"] in material.variants[1:]:
+            answers.setdefault(task_id, set()).add(canonical_json(row["answer"]))
+    return {task_id for task_id, given in answers.items() if len(given) > 1}
 
 
 def _append(path: Path, variant: str, item: Item, run: Any) -> None:
@@ -404,6 +417,9 @@ def main() -> int:
     parser.add_argument("--n-probes", type=int, default=120)
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--variant", action="append")
+    parser.add_argument(
+        "--differing", action="store_true", help="copies only of tasks whose answers differ"
+    )
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     material = MATERIALS[options.material](options.wheel)
