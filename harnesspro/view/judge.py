@@ -14,7 +14,7 @@ from harnesspro.core.phrases import (
 )
 from harnesspro.core.records import Channel, Estimate, RefereeReport, RunDocument
 from harnesspro.view import figures
-from harnesspro.view.rows import rows
+from harnesspro.view.rows import rows, short_ids
 from harnesspro.view.sentences import sentence
 
 Fact = tuple[str, str]
@@ -109,7 +109,8 @@ def probe_facts(doc: RunDocument) -> list[Fact]:
     calibration = doc.referee.calibration
     if calibration is None:
         return []
-    names = {row.candidate_id: row.short_id for row in rows(doc)}
+    shown = {row.candidate_id: row.short_id for row in rows(doc)}
+    names = short_ids(calibration.probe_accuracy) | shown
     facts = []
     for key, share in calibration.probe_accuracy.items():
         veto = "; vetoed: it loses to the original" if key in calibration.vetoed else ""
