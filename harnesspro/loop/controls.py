@@ -14,10 +14,7 @@ from harnesspro.core.table import Row, Rows
 from harnesspro.core.volume import volume_gain
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.hearing import asked_by, hear
-from harnesspro.stages.calibrate import shares
 from harnesspro.stages.evaluate import jobs_for
-from harnesspro.stages.score import table_of
 
 CONTROL_DRAW = "control/0"
 VOLUME_REACH = 3.0
@@ -37,7 +34,7 @@ def measure_controls(bench: Bench, verdicts: tuple[Verdict, ...]) -> None:
     bench.ports.events.emit("phase", name="controls", round=None, n_rounds=None)
     models = bench.config.models
     bench.run(jobs_for([bench.base], bench.confirm, draws=(CONTROL_DRAW,), models=models))
-    hear(bench, _both(bench), bench.tasks, asked=asked_by(bench.referee))
+    scan.judged(bench, _both(bench), asking=True)
 
 
 def controls(
@@ -51,7 +48,7 @@ def controls(
     if not second:
         return ()
     base = bench.base.harness_id
-    table = _table(bench, trials)
+    table = scan.judged(bench, trials, asking=False)
     if base not in table or SECOND not in table:
         return ()
     chosen = best_of_two(table[base], table[SECOND])
@@ -91,21 +88,6 @@ def _of_picks(bench: Bench, verdicts: Sequence[Verdict]) -> dict[str, Rows]:
     table = scan.table(bench, "confirm", asking=False)
     ids = [verdict.candidate_id for verdict in verdicts]
     return {key: table[key] for key in ids if key in table}
-
-
-def _table(bench: Bench, trials: list[Trial]) -> Mapping[str, Rows]:
-    heard = hear(bench, trials, bench.tasks, asked=())
-    panel = bench.referee.panel
-    votes = {task_id: shares(panel, heard.votes, task_id) for task_id in bench.tasks}
-    return table_of(
-        trials,
-        bench.tasks,
-        spec=bench.base.manifest.answer,
-        referee=bench.referee,
-        owner_results=heard.results,
-        votes={task_id: cast for task_id, cast in votes.items() if cast is not None},
-        behaviours=heard.behaviours,
-    )
 
 
 def _accuracy(

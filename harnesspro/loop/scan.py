@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from harnesspro.core.decide import Forecast, RoundFacts, StopName, World
@@ -39,6 +40,15 @@ def table(bench: Bench, phase: str, *, asking: bool = True) -> dict[str, dict[st
     trials = trials_of(bench, phase)
     if phase == "search":
         trials = tuple(trial for trial in trials if trial.draw in bench.search_draws)
+    return judged(bench, trials, asking=asking)
+
+
+def judged(bench: Bench, trials: Sequence[Trial], *, asking: bool) -> dict[str, dict[str, Row]]:
+    """The table of any trials under the run's referee; see `table`.
+
+    Raises:
+        Cut: the run must stop while there is still something to ask.
+    """
     heard = hear(bench, trials, bench.tasks, asked=asked_by(bench.referee) if asking else ())
     panel = bench.referee.panel
     votes = {task_id: shares(panel, heard.votes, task_id) for task_id in bench.tasks}
