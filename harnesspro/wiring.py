@@ -20,6 +20,7 @@ from typing import Any
 
 from harnesspro import processes
 from harnesspro.config import RunHeader
+from harnesspro.core.documents import CertificateSummary
 from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
 from harnesspro.core.ports import (
     Archive,
@@ -32,7 +33,7 @@ from harnesspro.core.ports import (
     Proposer,
     Trees,
 )
-from harnesspro.core.records import CertificateSummary, Step
+from harnesspro.core.records import Step
 
 CALL_TIMEOUT_S = 300.0
 Say = Callable[[str], None]

@@ -8,9 +8,10 @@ import socket
 import time
 from typing import Any
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import HarnessProError, rebuilt
 from harnesspro.core.ports import Grant, Metered
-from harnesspro.core.records import Spend, Step
+from harnesspro.core.records import Step
 
 
 class BrokerClient:

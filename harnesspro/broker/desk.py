@@ -13,6 +13,7 @@ from harnesspro.broker.config import BrokerConfig
 from harnesspro.broker.flight import SingleFlight
 from harnesspro.broker.trials import Answer, OpenTrial, Ticket
 from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
     ModelUnknown,
@@ -33,7 +34,7 @@ from harnesspro.core.ports import (
     PlannedCall,
     RunLedger,
 )
-from harnesspro.core.records import Price, Spend
+from harnesspro.core.records import Price
 from harnesspro.core.replay import replay_key, request_hash, seed_for
 
 _JITTER = random.SystemRandom()

@@ -10,7 +10,7 @@ from harnesspro.cli.looking import JSON, LATEST, OUT, run_folder
 from harnesspro.cli.output import put_json
 
 if TYPE_CHECKING:
-    from harnesspro.core.records import RunDocument
+    from harnesspro.core.documents import RunDocument
 
 
 def register(app: typer.Typer) -> None:

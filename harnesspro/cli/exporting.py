@@ -8,8 +8,9 @@ from typing import Any
 
 from harnesspro import __version__
 from harnesspro.cli.found import FoundRun
+from harnesspro.core.documents import Point, RunDocument
 from harnesspro.core.errors import ConfigError, UsageError
-from harnesspro.core.records import Candidate, Harness, Point, RunDocument
+from harnesspro.core.records import Candidate, Harness
 from harnesspro.formats.native import harness_from_files, save_harness
 from harnesspro.store.runs import write_json
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harnesspro.config import out_folder
+from harnesspro.core.documents import Picks, RunDocument
 from harnesspro.core.errors import ConfigError, UsageError
-from harnesspro.core.records import Candidate, Picks, RunDocument, Trajectory, Trial
+from harnesspro.core.records import Candidate, Trajectory, Trial
 from harnesspro.core.report import lineage
 from harnesspro.store.ledger import LedgerReader
 from harnesspro.store.runs import find_run, read_document

@@ -12,7 +12,7 @@ from harnesspro.cli.output import put, put_json, say
 from harnesspro.core.errors import ConfigError, IntegrityError, UsageError
 
 if TYPE_CHECKING:
-    from harnesspro.core.records import RunDocument
+    from harnesspro.core.documents import RunDocument
 
 _RUN_HELP = "A run id, a unique prefix, latest, or a run folder."
 RUN = typer.Argument(..., help=_RUN_HELP)

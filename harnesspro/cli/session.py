@@ -15,8 +15,8 @@ from harnesspro.cli import prepare as preparing
 from harnesspro.cli.earlier import confirmed_before
 from harnesspro.cli.output import put_json, say
 from harnesspro.config import RunHeader, Verb, out_folder, validated
+from harnesspro.core.documents import RunDocument
 from harnesspro.core.errors import ConfigError, HarnessProError
-from harnesspro.core.records import RunDocument
 from harnesspro.store.runs import find_run, new_run_id, read_document, write_json, write_text
 
 

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.records import (
-    Calibration,
-    Channel,
-    Estimate,
-    Power,
-    SealedReport,
-    Verdict,
-)
+from harnesspro.core.documents import Power, SealedReport
+from harnesspro.core.records import Calibration, Channel, Estimate, Verdict
 
 COIN = 0.5
 """The hit rate of a referee that knows nothing."""

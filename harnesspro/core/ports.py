@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.hashing import content_id
 from harnesspro.core.records import (
     Harness,
@@ -21,7 +22,6 @@ from harnesspro.core.records import (
     Patch,
     Price,
     Record,
-    Spend,
     Step,
     Task,
     Trial,

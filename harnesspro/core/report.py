@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from harnesspro.core.documents import Picks, Point
 from harnesspro.core.front import (
     JointLaw,
     best,
@@ -17,7 +18,7 @@ from harnesspro.core.front import (
     p_cheaper,
     p_on_front,
 )
-from harnesspro.core.records import Candidate, Estimate, Picks, Point, Stamp, Verdict
+from harnesspro.core.records import Candidate, Estimate, Stamp, Verdict
 
 SURELY_CHEAPER = 0.95
 

@@ -11,8 +11,9 @@ from itertools import combinations
 from statistics import fmean
 
 from harnesspro.core.calibration import ALPHA, Pair, hit_rate, mark
+from harnesspro.core.documents import SealedReport
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.records import Estimate, SealedReport
+from harnesspro.core.records import Estimate
 from harnesspro.core.stats import lower_bound, upper_bound
 from harnesspro.core.table import Row, Table
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harnesspro.core.records import Estimate, Power
+from harnesspro.core.documents import Power
+from harnesspro.core.records import Estimate
 
 Floats = NDArray[np.float64]
 

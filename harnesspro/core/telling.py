@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harnesspro.core.documents import Point, Power, SealedReport, Spend
 from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.money import format_usd
 from harnesspro.core.phrases import (
@@ -21,18 +22,7 @@ from harnesspro.core.phrases import (
     sealed_words,
     tipping_words,
 )
-from harnesspro.core.records import (
-    Calibration,
-    Channel,
-    Estimate,
-    Finding,
-    Point,
-    Power,
-    Refusal,
-    SealedReport,
-    Spend,
-    Verdict,
-)
+from harnesspro.core.records import Calibration, Channel, Estimate, Finding, Refusal, Verdict
 from harnesspro.core.report import Map, bare, beats, safe_id, whole_summary
 
 

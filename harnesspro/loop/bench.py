@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harnesspro.config import RunConfig, RunHeader
+from harnesspro.core.documents import CertificateSummary
 from harnesspro.core.plan import Plan, most_probes
 from harnesspro.core.ports import (
     Archive,
@@ -25,15 +26,7 @@ from harnesspro.core.ports import (
     Trees,
     TrialJob,
 )
-from harnesspro.core.records import (
-    CertificateSummary,
-    Harness,
-    Patch,
-    Referee,
-    Task,
-    Trajectory,
-    Trial,
-)
+from harnesspro.core.records import Harness, Patch, Referee, Task, Trajectory, Trial
 from harnesspro.core.referee import may_tell
 from harnesspro.stages.evaluate import Cut, evaluate
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harnesspro.core.controls import BEST_OF_TWO, best_of_two
+from harnesspro.core.documents import Control
 from harnesspro.core.front import estimates, law
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.money import format_usd
-from harnesspro.core.records import Control, Estimate, Trial, Verdict
+from harnesspro.core.records import Estimate, Trial, Verdict
 from harnesspro.core.stats import exact_share
 from harnesspro.core.table import Row, Rows
 from harnesspro.core.volume import volume_gain

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from harnesspro.core.advice import advice
-from harnesspro.core.errors import IntegrityError
-from harnesspro.core.front import JointLaw, law
-from harnesspro.core.hashing import seed_from
-from harnesspro.core.records import (
+from harnesspro.core.documents import (
     Levels,
     Power,
     RefereeReport,
     RunDocument,
     SealedReport,
     StopReason,
-    Verdict,
 )
+from harnesspro.core.errors import IntegrityError
+from harnesspro.core.front import JointLaw, law
+from harnesspro.core.hashing import seed_from
+from harnesspro.core.records import Verdict
 from harnesspro.core.report import Map, front_points, named_picks, point
 from harnesspro.core.sealed import sealed_report
 from harnesspro.core.stats import power_of

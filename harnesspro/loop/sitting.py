@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from harnesspro.core.decide import RunRound, Stop, decide
+from harnesspro.core.documents import RunDocument, StopReason
 from harnesspro.core.errors import EXIT_INTERRUPTED, IntegrityError
 from harnesspro.core.front import estimates
-from harnesspro.core.records import (
-    RunDocument,
-    StopReason,
-    Verdict,
-)
+from harnesspro.core.records import Verdict
 from harnesspro.core.report import Map, beats
 from harnesspro.loop import finish, scan
 from harnesspro.loop.bench import Bench

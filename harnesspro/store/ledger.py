@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 from pydantic import JsonValue
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
     ConfigError,
@@ -27,7 +28,7 @@ from harnesspro.core.errors import (
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.money import format_usd, usd_from_nanos
 from harnesspro.core.ports import CallEnd, ChatReply, Grant, PlannedCall, PurseName, RecordedCall
-from harnesspro.core.records import Record, Spend, Step
+from harnesspro.core.records import Record, Step
 from harnesspro.store import ledger_rows as rows
 from harnesspro.store.run_lock import RunLock
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from harnesspro.core.documents import RunDocument
 from harnesspro.core.errors import ConfigError, IntegrityError, UsageError
-from harnesspro.core.records import RunDocument
 from harnesspro.store.placing import write_json, write_text
 
 __all__ = [

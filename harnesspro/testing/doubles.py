@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError, UsageError
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.money import usd_from_nanos
@@ -27,7 +28,7 @@ from harnesspro.core.ports import (
     SandboxResult,
     SandboxSpec,
 )
-from harnesspro.core.records import Harness, Price, Spend, Step, Usage
+from harnesspro.core.records import Harness, Price, Step, Usage
 
 Script = str | ChatReply | HarnessProError | Callable[[ChatRequest], ChatReply]
 

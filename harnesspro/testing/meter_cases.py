@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import UsageError
 from harnesspro.core.ports import Grant, Meter, Metered
-from harnesspro.core.records import Limits, Spend, Usage
+from harnesspro.core.records import Limits, Usage
 
 
 def _grant(trial_id: str = "t-1") -> Grant:

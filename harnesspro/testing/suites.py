@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError
 from harnesspro.core.ports import (
     CallEnd,
@@ -30,7 +31,7 @@ from harnesspro.core.ports import (
     SandboxResult,
     SandboxSpec,
 )
-from harnesspro.core.records import Limits, Spend, Usage
+from harnesspro.core.records import Limits, Usage
 
 
 def _raises(kind: type[HarnessProError], call: Callable[[], object]) -> bool:

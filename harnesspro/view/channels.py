@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harnesspro.core.records import RunDocument
+from harnesspro.core.documents import RunDocument
 from harnesspro.view import judge
 from harnesspro.view.console import fit, head_box, lines_of, listed, plainly, put, section
 from harnesspro.view.judge import Cell, ChannelLine

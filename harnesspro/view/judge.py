@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harnesspro.core.documents import RefereeReport, RunDocument
 from harnesspro.core.phrases import (
     calibration_words,
     claim_words,
     sealed_words,
 )
-from harnesspro.core.records import Channel, Estimate, RefereeReport, RunDocument
+from harnesspro.core.records import Channel, Estimate
 from harnesspro.view import figures
 from harnesspro.view.rows import rows, short_ids
 from harnesspro.view.sentences import sentence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.records import Picks, Point, RunDocument
+from harnesspro.core.documents import Picks, Point, RunDocument
 from harnesspro.view import figures
 
 

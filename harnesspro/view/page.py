@@ -12,7 +12,7 @@ import json
 from functools import cache
 from importlib import resources
 
-from harnesspro.core.records import RunDocument
+from harnesspro.core.documents import RunDocument
 from harnesspro.view import sections
 from harnesspro.view.chart import front_chart
 from harnesspro.view.markup import Markup, el, raw

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from harnesspro.core.records import Estimate, Point, RunDocument, Stamp, VerdictKind
+from harnesspro.core.documents import Point, RunDocument
+from harnesspro.core.records import Estimate, Stamp, VerdictKind
 from harnesspro.view.text import safe_text
 
 Kind = Literal["baseline", "front", "other"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from harnesspro.core.documents import RunDocument
 from harnesspro.core.phrases import own_noise
-from harnesspro.core.records import RunDocument
 from harnesspro.view import figures, judge, sentences
 from harnesspro.view.markup import Child, Markup, el, join, raw
 from harnesspro.view.rows import Row

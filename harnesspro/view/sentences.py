@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from harnesspro.core.documents import RunDocument
 from harnesspro.core.findings import per_thousand_tasks
 from harnesspro.core.money import NANOS_PER_USD
 from harnesspro.core.phrases import (
@@ -18,7 +19,7 @@ from harnesspro.core.phrases import (
     route_words,
     tipping_words,
 )
-from harnesspro.core.records import RunDocument, Verdict
+from harnesspro.core.records import Verdict
 from harnesspro.view import figures
 from harnesspro.view.rows import Row, rows
 from harnesspro.view.text import safe_text

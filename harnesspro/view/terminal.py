@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harnesspro.core.documents import RunDocument
 from harnesspro.core.phrases import own_noise
-from harnesspro.core.records import RunDocument
 from harnesspro.view import figures, judge, sentences
 from harnesspro.view.console import (
     INDENT,

@@ -16,9 +16,10 @@ import pytest
 
 from harnesspro.broker.client import BrokerClient
 from harnesspro.broker.serve import BrokerServer
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import ConfigError, HarnessProError, ModelUnknown, UsageError
 from harnesspro.core.ports import Metered
-from harnesspro.core.records import Limits, Spend, Usage
+from harnesspro.core.records import Limits, Usage
 from harnesspro.sdk import Harness, LimitReached, ModelFault, SocketTransport
 from harnesspro.store.ledger import LedgerReader, LedgerWriter
 from harnesspro.testing.doubles import MemoryLedger, ScriptedProvider

@@ -5,17 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from harnesspro.core.documents import Picks
 from harnesspro.core.ports import CallEnd, ChatReply, ChatRequest, Grant, PlannedCall
-from harnesspro.core.records import (
-    Candidate,
-    Harness,
-    Limits,
-    Patch,
-    Picks,
-    ReplaceText,
-    Trial,
-    Usage,
-)
+from harnesspro.core.records import Candidate, Harness, Limits, Patch, ReplaceText, Trial, Usage
 from harnesspro.formats.native import apply_patch, harness_from_files
 from harnesspro.store.ledger import LedgerWriter
 from harnesspro.store.runs import write_json

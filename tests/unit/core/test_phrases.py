@@ -2,6 +2,7 @@
 
 import pytest
 
+from harnesspro.core.documents import Power, SealedReport
 from harnesspro.core.phrases import (
     calibration_words,
     channel_words,
@@ -9,7 +10,7 @@ from harnesspro.core.phrases import (
     reuse_words,
     sealed_words,
 )
-from harnesspro.core.records import Calibration, Channel, Estimate, Power, SealedReport
+from harnesspro.core.records import Calibration, Channel, Estimate
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from harnesspro.core.documents import Picks, Point
 from harnesspro.core.front import Counts, JointLaw, estimates, law, p_on_front
-from harnesspro.core.records import (
-    Estimate,
-    Picks,
-    Point,
-)
+from harnesspro.core.records import Estimate
 from harnesspro.core.report import (
     beats,
     front_points,

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from harnesspro.core.answers import NO_ANSWER
-from harnesspro.core.records import Estimate, SealedReport
+from harnesspro.core.documents import SealedReport
+from harnesspro.core.records import Estimate
 from harnesspro.core.sealed import kendall_tau, merit_auc, sealed_report
 from harnesspro.core.stats import exact_share
 from harnesspro.core.table import Row

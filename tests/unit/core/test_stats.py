@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harnesspro.core.records import Power
+from harnesspro.core.documents import Power
 from harnesspro.core.stats import (
     agreement_p,
     agreement_upper,

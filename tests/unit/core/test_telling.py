@@ -2,15 +2,8 @@
 
 from typing import Any
 
-from harnesspro.core.records import (
-    Calibration,
-    Channel,
-    Estimate,
-    Power,
-    Refusal,
-    SealedReport,
-    Spend,
-)
+from harnesspro.core.documents import Power, SealedReport, Spend
+from harnesspro.core.records import Calibration, Channel, Estimate, Refusal
 from harnesspro.core.report import front_points
 from harnesspro.core.telling import Story, words
 from tests.unit.builders import a_finding

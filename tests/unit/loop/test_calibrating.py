@@ -9,9 +9,10 @@ import pytest
 
 from harnesspro.checks import probes_for
 from harnesspro.config import RunConfig, RunHeader
+from harnesspro.core.documents import CertificateSummary
 from harnesspro.core.hashing import seed_from
 from harnesspro.core.ports import Dropped
-from harnesspro.core.records import Candidate, CertificateSummary, Patch, Trial
+from harnesspro.core.records import Candidate, Patch, Trial
 from harnesspro.core.referee import freeze
 from harnesspro.formats.native import apply_patch, harness_from_files
 from harnesspro.loop.bench import Bench, Ports

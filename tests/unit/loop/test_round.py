@@ -1,8 +1,9 @@
 import pytest
 
 from harnesspro.config import RunConfig, RunHeader
+from harnesspro.core.documents import CertificateSummary
 from harnesspro.core.errors import IntegrityError
-from harnesspro.core.records import CertificateSummary, Patch, Referee
+from harnesspro.core.records import Patch, Referee
 from harnesspro.formats.native import apply_patch, harness_from_files
 from harnesspro.loop.bench import Bench, Ports
 from harnesspro.loop.opening import open_bench

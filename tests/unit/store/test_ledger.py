@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
     ConfigError,
@@ -19,7 +20,7 @@ from harnesspro.core.errors import (
     UsageError,
 )
 from harnesspro.core.ports import CallEnd, ChatReply, ChatRequest, Grant, PlannedCall
-from harnesspro.core.records import Limits, Spend, Usage
+from harnesspro.core.records import Limits, Usage
 from harnesspro.store.ledger import LedgerReader, LedgerWriter
 from harnesspro.store.run_lock import file_system_of
 

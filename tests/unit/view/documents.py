@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from harnesspro.core.documents import (
+    CertificateSummary,
+    Levels,
+    Picks,
+    Point,
+    Power,
+    RefereeReport,
+    RunDocument,
+    SealedReport,
+    Spend,
+    StopReason,
+)
 from harnesspro.core.records import (
     Calibration,
-    CertificateSummary,
     Channel,
     Check,
     Estimate,
     Finding,
-    Levels,
     Patch,
-    Picks,
-    Point,
-    Power,
     Price,
-    RefereeReport,
     Refusal,
-    RunDocument,
-    SealedReport,
     Span,
-    Spend,
-    StopReason,
     Verdict,
 )
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from harnesspro.core.records import RunDocument
+from harnesspro.core.documents import RunDocument
 from harnesspro.view.channels import print_channels
 from tests.unit.view.documents import CALIBRATION, CHECKS, bare_document, judged_document
 

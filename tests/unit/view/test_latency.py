@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harnesspro.core.records import Picks
+from harnesspro.core.documents import Picks
 from harnesspro.view.latency import within_latency
 from tests.unit.view.documents import (
     BASE_ID,

@@ -13,7 +13,8 @@ from html.parser import HTMLParser
 import pytest
 import vl_convert
 
-from harnesspro.core.records import Channel, RefereeReport, RunDocument
+from harnesspro.core.documents import RefereeReport, RunDocument
+from harnesspro.core.records import Channel
 from harnesspro.view.chart import front_chart
 from harnesspro.view.markup import el, join, raw
 from harnesspro.view.page import page_html

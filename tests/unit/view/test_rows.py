@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harnesspro.core.records import Picks
+from harnesspro.core.documents import Picks
 from harnesspro.view.rows import csv_cell, csv_text, rows, short_ids
 from tests.unit.view.documents import (
     BASE_ID,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harnesspro.core.records import Picks, Spend
+from harnesspro.core.documents import Picks, Spend
 from harnesspro.view import figures
 from harnesspro.view.sentences import (
     Headline,

@@ -9,7 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from harnesspro.core.records import Levels, RunDocument
+from harnesspro.core.documents import Levels, RunDocument
 from harnesspro.view.plot import scatter
 from harnesspro.view.rows import rows
 from harnesspro.view.terminal import print_document
