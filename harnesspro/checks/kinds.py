@@ -24,8 +24,8 @@ KINDS: dict[str, CheckKind] = {
 }
 
 
-TRIES = 4
-"""Draws for each probe wanted: some ask what another asks already."""
+TRIES = 8
+"""Draws for each probe wanted: some ask what another asks already, or do not fit the schema."""
 
 
 def checks_for(spec: AnswerSpec) -> tuple[Check, ...]:
@@ -50,7 +50,7 @@ def passes(check: Check, task: Task, spec: AnswerSpec, answer: JsonValue) -> boo
 def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) -> tuple[Probe, ...]:
     """At most n new tasks made after the given ones in turn, each answer known by construction.
 
-    No two ask the same. The first k of n are those that k give. Empty where the kind has none. A
+    No two ask the same. What k give is what n begin with. Empty where the kind has none. A
     probe whose answer does not fit its own schema (conditions no generator knows, such as a pattern)
     is left out.
     """
@@ -59,17 +59,18 @@ def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) ->
         return ()
     families = sorted(kind.makers)
     found: dict[str, Probe] = {}
-    for index in range(TRIES * n):
-        if len(found) == n:
-            break
-        family = families[index % len(families)]
-        probe = _made(spec, tasks[index // len(families) % len(tasks)], family, seed=(seed, index))
+    for place in range(n):
+        family = families[place % len(families)]
+        task = tasks[place // len(families) % len(tasks)]
+        made = (_made(spec, task, family, seed=(seed, place, again)) for again in range(TRIES))
+        new = (p for p in made if p is not None and p.task.content_key not in found)
+        probe = next(new, None)
         if probe is not None:
-            found.setdefault(probe.task.content_key, probe)
+            found[probe.task.content_key] = probe
     return tuple(found.values())
 
 
-def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, int]) -> Probe | None:
+def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, int, int]) -> Probe | None:
     rng = np.random.default_rng(seed_from("probe", *seed))
     made = KINDS[spec.kind].makers[family](spec, task, rng)
     if made is None or not json_answers.fits_schema(made[0], spec, made[1]):

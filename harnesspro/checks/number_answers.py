@@ -52,8 +52,10 @@ def undone(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[Task
 def in_a_story(
     spec: AnswerSpec, task: Task, rng: np.random.Generator
 ) -> tuple[Task, JsonValue] | None:
-    """A few steps told in words, with a number that does not matter."""
+    """A few steps told in words, with a number that does not matter; None for fewer than no lamps."""
     left = _target(spec, task, rng)
+    if left < 0:
+        return None
     boxes, each = int(rng.integers(3, 30)), int(rng.integers(4, 40))
     aside = int(rng.integers(2, 90))
     gone = boxes * each - left

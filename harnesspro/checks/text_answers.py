@@ -40,8 +40,10 @@ def planted_fact(
 def reordered(
     spec: AnswerSpec, task: Task, rng: np.random.Generator
 ) -> tuple[Task, JsonValue] | None:
-    """Words to put in another order that has one result."""
+    """Words to put in another order that has one result; None where they stand in it."""
     words = _words(rng, int(rng.integers(3, 7)))
+    if words == sorted(words):
+        return None
     if rng.random() < 0.5:
         request = f"Write these words in reverse order, with spaces between: {' '.join(words)}"
         return _asking(task, request), " ".join(reversed(words))

@@ -105,6 +105,11 @@ def _known(setup: Setup, told: str, model: str) -> Known:
         return Known(setup, Place(0.0, 0.0), f"not foreseen: {told}")
 
 
+def of_gain(known: Sequence[Known], base: Place) -> float:
+    """Hypervolume from the baseline's own accuracy and cost: what is gained over it on both."""
+    return hypervolume([one.place for one in known], reference=base)
+
+
 def line(one: Known) -> str:
     """Accuracy, dollars for 1,000 tasks, and the configuration."""
     setup = one.setup
@@ -127,14 +132,21 @@ def main() -> int:
     reference = Place(0.0, base.cost_usd)
     front = front_of(known)
     whole = hypervolume([one.place for one in front], reference=reference)
-    out = [f"{len(known)} configurations of planted on {options.model}; the true front:"]
+    n_places = len({one.place for one in known})
+    out = [
+        f"{len(known)} configurations of planted on {options.model}, {n_places} places; the true front:"
+    ]
     out += [line(one) for one in front]
     out.append(f"baseline {base.score:.4f} at ${1000 * base.cost_usd:.4f} for 1,000 tasks")
     out.append(f"hypervolume (accuracy 0, the baseline's cost): {1000 * whole:.6f}")
     if options.run:
         found = of_run(options.run, planted, options.model)
         share = hypervolume([one.place for one in found], reference=reference) / whole
-        out += [f"the run's front at its true places: {share:.1%} of that volume"]
+        above = of_gain(found, base) / of_gain(front, base)
+        out += [
+            f"the run's front at its true places: {share:.1%} of that volume, and {above:.1%} of what "
+            "lies above the baseline's own accuracy"
+        ]
         out += [line(one) for one in found]
     sys.stdout.write("\n".join(out) + "\n")
     return 0

@@ -293,3 +293,20 @@ def test_a_choice_probe_lists_only_options_of_its_task_the_right_one_among_them(
         assert isinstance(schema["enum"], list)
         assert probe.answer in schema["enum"]
         assert f"asked for here is: {probe.answer}." in str(given["request"])
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_where_most_draws_miss_the_schema_the_first_probes_still_stay_the_first(n):
+    spec = AnswerSpec(kind="number", answer_schema={"type": "integer", "multipleOf": 7})
+    many, few = (probes_for(spec, FREE, seed=3, n=each) for each in (100, n))
+
+    assert few
+    assert many[: len(few)] == few
+
+
+def test_no_story_ends_with_fewer_than_no_lamps():
+    spec = AnswerSpec(kind="number", answer_schema={"minimum": -50, "maximum": 50})
+    told = [p for p in probes_for(spec, FREE, seed=4, n=300) if p.family == "steps"]
+
+    assert told
+    assert all(isinstance(p.answer, int) and p.answer >= 0 for p in told)
