@@ -67,8 +67,8 @@ def _why_no_referee(verdict: Verdict, referee: Referee) -> str:
         return f"the referee is not trusted ({referee.reason})"
     if verdict.vetoed:
         return (
-            "the referee claims nothing for it: on probes it loses to the initial harness or was not "
-            "measured, or it was fitted to the checks that may be seen"
+            "the referee claims nothing for it: on probes it loses to the initial harness, or was "
+            "not measured"
         )
     if verdict.declared_route == "agreement":
         return "it was to be shown by agreement, since few answers had changed in the search"

@@ -14,7 +14,6 @@ from harnesspro.core.records import Estimate, Trial, Verdict
 from harnesspro.core.report import Map, lineage, whole_summary
 from harnesspro.core.stats import exact_share
 from harnesspro.loop import scan
-from harnesspro.loop.alarms import gaps
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.controls import CONTROL_DRAW, SECOND
 from harnesspro.loop.live import complexity, keeping, search_law
@@ -68,14 +67,11 @@ def _lost_on_probes(bench: Bench) -> frozenset[str]:
 
 
 def _vetoed(bench: Bench, picks: Sequence[Pick]) -> frozenset[str]:
-    """Picks of which the referee may claim nothing: they lose on probes, were not measured on them, or
-    were fitted to the checks that may have been seen.
-    """
+    """Picks of which the referee may claim nothing: they lose on probes, or were not measured."""
     if not bench.referee.trusted:  # it claims nothing of anyone
         return frozenset()
-    ids = [pick.candidate_id for pick in picks]
-    fitted = {gap.candidate_id for gap in gaps(bench, ids) if gap.raised}
-    return _lost_on_probes(bench) | (frozenset(ids) - _on_probes(bench)) | fitted
+    unmeasured = {pick.candidate_id for pick in picks} - _on_probes(bench)
+    return _lost_on_probes(bench) | unmeasured
 
 
 def picks_are_frozen(bench: Bench) -> bool:

@@ -117,7 +117,7 @@ def probe_facts(doc: RunDocument) -> list[Fact]:
         veto = "; vetoed: it loses to the original" if key in calibration.vetoed else ""
         right = f"right on {round(share.mean * share.n)} of {share.n} probes"
         facts.append((names.get(key, key), f"{right} {figures.percent_interval(share)}{veto}"))
-    fitted = "gained more on the checks that may be shown than on those nobody sees; vetoed"
+    fitted = "gained more on the checks that may be shown than on those nobody sees: worth a look"
     return [*facts, *((names.get(key, key), fitted) for key in doc.referee.fitted)]
 
 
