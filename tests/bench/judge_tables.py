@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.sim.not_worse import leaning_sheet
 from tests.sim.operating import (
     adverse_sheet,
     agreement_sheet,
@@ -35,10 +36,11 @@ PAGES: dict[str, tuple[Callable[[bool], Sheet], ...]] = {
         lambda full: agreement_sheet(),
         lambda full: power_sheet(4000 if full else 1000),
         lambda full: adverse_sheet(4000 if full else 1000),
-        lambda full: consistent_sheet(300 if full else 60),
+        lambda full: consistent_sheet(400 if full else 300),
     ),
     "gates_and_intervals": (
         lambda full: type_one_sheet(4000 if full else 1000),
+        lambda full: leaning_sheet(4000 if full else 1000),
         lambda full: families_sheet(300 if full else 60),
         lambda full: coverage_sheet(600 if full else 200),
         lambda full: trust_sheet(1000 if full else 200),

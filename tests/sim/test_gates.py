@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from harnesspro.core.records import Calibration
+from harnesspro.core.stats import lower_bound
 from tests.sim import operating as op
 from tests.sim.calibrating import trusted_in_runs
+from tests.sim.not_worse import EASIER, HITS, TASKS, TILTS, most_better, most_passed
 from tests.sim.operating import GOOD, accepted_though_consistent, rate
 from tests.sim.worlds import ALPHA, Change, Eye, draw_referees, passes_referee
 
@@ -29,6 +31,21 @@ def test_better_is_said_of_no_gain_in_at_most_alpha(n, changed, tilt):
     eye, change = Eye(0.88, tilt), Change(changed / 2, changed / 2)
 
     assert rate(op.better, change, probes=eye, tasks=eye, n=n, n_runs=800) <= ALPHA
+
+
+@pytest.mark.parametrize("easier", EASIER)
+@pytest.mark.parametrize("hit", HITS)
+@pytest.mark.parametrize("tilt", TILTS)
+@pytest.mark.parametrize("most", [most_passed, most_better])
+def test_a_lean_that_probes_show_opens_no_gate_of_the_referee(most, tilt, hit, easier):
+    found = [most(hit, tilt, easier, n=n, n_runs=800) for n in TASKS]
+
+    assert max(found) <= ALPHA
+
+
+@pytest.mark.parametrize("tilt", TILTS)
+def test_the_upper_bound_of_the_tilt_covers(tilt):
+    assert op.tilt_covers(Eye(0.85, tilt), n_runs=2000) >= 0.93
 
 
 @pytest.mark.parametrize("n", [60, 134, 500])
@@ -77,11 +94,12 @@ def test_a_leaning_referee_that_shows_it_on_probes_hardly_passes_ten_points(chan
 
 def test_a_consistently_wrong_variant_fools_only_a_panel_of_the_initial_harness_itself():
     """Truly seven points worse. The second configuration is forbidden, and this is why."""
-    checks_alone = accepted_though_consistent(134, base_votes=False, n_runs=100)
-    with_the_base = accepted_though_consistent(134, base_votes=True, n_runs=100)
+    n_runs = 300
+    checks_alone = accepted_though_consistent(134, base_votes=False, n_runs=n_runs)
+    with_the_base = accepted_though_consistent(134, base_votes=True, n_runs=n_runs)
 
-    assert checks_alone <= 0.02 + 0.03
-    assert with_the_base >= 0.08
+    assert checks_alone <= 0.02 + 0.02
+    assert lower_bound(round(with_the_base * n_runs), n_runs, alpha=0.05) > ALPHA
     assert with_the_base > 3 * checks_alone
 
 

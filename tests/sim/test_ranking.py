@@ -27,8 +27,8 @@ def test_the_worst_case_is_far_above_that_of_every_other_scorer(taus):
 
     ours_ = worst("ours, + a model, an unrelated harness")
 
-    assert ours_ >= 0.6
-    assert all(ours_ >= worst(rival) for rival in RIVALS)
+    assert ours_ >= 0.7
+    assert all(ours_ >= worst(rival) + 0.1 for rival in RIVALS)
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
