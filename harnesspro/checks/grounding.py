@@ -81,6 +81,11 @@ class Source:
             return self._has_number(float(value))
         return self._has_text(str(value))
 
+    def names(self, value: str) -> bool:
+        """Whether the text has exactly these words in a row; punctuation apart."""
+        words = words_of(value)
+        return bool(words) and f" {' '.join(words)} " in self.joined
+
     def _has_number(self, value: float) -> bool:
         wanted = {abs(value), abs(value) * 100, abs(value) / 100}
         return any(_near(number, goal) for number in self.numbers for goal in wanted)
@@ -97,7 +102,7 @@ class Source:
             return True
         if word.isdecimal():  # a superscript is a digit and no number
             return self._has_number(float(word))
-        return any(_one_stem(word, other) for other in self.words)
+        return any(one_stem(word, other) for other in self.words)
 
     def _has_initials(self, value: str) -> bool:
         """A short code made of the beginnings of words in a row: SSN, NYC, CAD."""
@@ -128,7 +133,7 @@ def _near(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-6 * max(1.0, abs(a), abs(b))
 
 
-def _one_stem(a: str, b: str) -> bool:
+def one_stem(a: str, b: str) -> bool:
     """Whether two words share a beginning of four letters that is most of the shorter one."""
     short = min(len(a), len(b))
     stem = max(_SHORTEST_STEM, short - 2)
@@ -139,7 +144,7 @@ def _numbers(text: str) -> Iterator[float]:
     """Every number named: numerals, number words joined ("two hundred and five"), scales."""
     total, spelt = 0.0, False
     for piece in _PIECE.findall(text):
-        value, scale = _value(piece), _SCALES.get(piece)
+        value, scale = number_of(piece), _SCALES.get(piece)
         if scale is not None:
             total, spelt = (total or 1.0) * scale, True
             yield total
@@ -152,5 +157,6 @@ def _numbers(text: str) -> Iterator[float]:
             total, spelt = 0.0, False
 
 
-def _value(piece: str) -> float | None:
+def number_of(piece: str) -> float | None:
+    """The number a numeral or a number word says; None of other words."""
     return _NAMED.get(piece) if piece.isalpha() else float(piece.replace(",", ""))

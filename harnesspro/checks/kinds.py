@@ -10,17 +10,18 @@ from pydantic import JsonValue
 from harnesspro.checks import (
     choice_answers,
     code_answers,
-    json_answers,
+    json_kind,
     number_answers,
     text_answers,
 )
+from harnesspro.checks.json_answers import fits_schema
 from harnesspro.checks.kind import CheckKind
 from harnesspro.core.hashing import content_id, seed_from
 from harnesspro.core.records import AnswerSpec, Check, Probe, Task
 
 KINDS: dict[str, CheckKind] = {
     module.KIND.kind: module.KIND
-    for module in (json_answers, choice_answers, number_answers, text_answers, code_answers)
+    for module in (json_kind, choice_answers, number_answers, text_answers, code_answers)
 }
 
 
@@ -73,7 +74,7 @@ def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) ->
 def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, int, int]) -> Probe | None:
     rng = np.random.default_rng(seed_from("probe", *seed))
     made = KINDS[spec.kind].makers[family](spec, task, rng)
-    if made is None or not json_answers.fits_schema(made[0], spec, made[1]):
+    if made is None or not fits_schema(made[0], spec, made[1]):
         return None
     probe_id = content_id("probe", *seed, made[0].input)
     asked = made[0].model_copy(update={"task_id": probe_id})

@@ -59,16 +59,31 @@ def _type(schema: Mapping[str, Any]) -> str:
 
 
 def _object(schema: Mapping[str, Any], rng: np.random.Generator, *, depth: int) -> Filled:
-    """Every required property, each other one with an even chance."""
+    parts = parts_of(schema, rng, depth=depth)
+    return Filled({name: part.value for name, part in parts.items()}, said_together(parts))
+
+
+def parts_of(
+    schema: Mapping[str, Any], rng: np.random.Generator, *, depth: int = 0
+) -> dict[str, Filled]:
+    """Every required property of an object, each other one with an even chance."""
     required = set(schema.get("required", ()))
-    value: dict[str, Any] = {}
-    said: list[str] = []
-    for name, inner in schema.get("properties", {}).items():
-        if name in required or rng.random() < 0.5:
-            filled = fill(inner if isinstance(inner, dict) else {}, rng, depth=depth + 1)
-            value[name] = filled.value
-            said.append(f"{' '.join(words_of(name.replace('_', ' ')))} {filled.said}")
-    return Filled(value, "; ".join(said) or "nothing else")
+    return {
+        name: fill(inner if isinstance(inner, dict) else {}, rng, depth=depth + 1)
+        for name, inner in schema.get("properties", {}).items()
+        if name in required or rng.random() < 0.5
+    }
+
+
+def said_together(parts: Mapping[str, Filled]) -> str:
+    """Name and wording of each, in order."""
+    said = (f"{said_name(name)} {part.said}" for name, part in parts.items())
+    return "; ".join(said) or "nothing else"
+
+
+def said_name(name: str) -> str:
+    """A property's name as words."""
+    return " ".join(words_of(name.replace("_", " ")))
 
 
 def _array(schema: Mapping[str, Any], rng: np.random.Generator, *, depth: int) -> Filled:

@@ -106,7 +106,7 @@ def test_values_inside_lists_and_objects_are_held_to_the_request_too():
 def test_without_a_valid_schema_the_checks_are_silent(schema):
     task = Task(task_id="t", input={"request": "x", "answer_schema": schema})
 
-    assert [passes(one, task, CALLS, {"a": 1}) for one in checks_for(CALLS)] == [True, True]
+    assert all(passes(one, task, CALLS, {"a": 1}) for one in checks_for(CALLS))
 
 
 def test_a_schema_that_points_elsewhere_is_not_fetched():
@@ -181,7 +181,8 @@ def test_no_mutant_is_the_right_answer():
 
 def test_checks_are_admitted_with_what_was_measured():
     probes = probes_for(CALLS, [TASK], seed=7, n=60)
-    fits, grounded = admit(checks_for(CALLS), probes, CALLS, seed=1)
+    measured = {one.name: one for one in admit(checks_for(CALLS), probes, CALLS, seed=1)}
+    fits, grounded = measured["fits_schema"], measured["grounded"]
 
     assert (fits.admitted, grounded.admitted) == (True, True)
     assert fits.false_reject_rate is not None
@@ -204,7 +205,8 @@ def test_a_check_that_refuses_true_answers_is_not_admitted():
     untold = [
         probe.model_copy(update={"task": call_task("Go on.", WEATHER, STOCK)}) for probe in probes
     ]
-    _, grounded = admit(checks_for(CALLS), untold, CALLS, seed=1)
+    measured = {one.name: one for one in admit(checks_for(CALLS), untold, CALLS, seed=1)}
+    grounded = measured["grounded"]
 
     assert not grounded.admitted
     assert grounded.reason.endswith("more than 5% is too many")
