@@ -6,6 +6,23 @@ Pure; the owner's own checks are commands and run elsewhere.
 from __future__ import annotations
 
 from harnesspro.checks.admission import admit
-from harnesspro.checks.kinds import checks_for, empty_answer, mutants, passes, probes_for
+from harnesspro.checks.kinds import (
+    cheats,
+    checks_for,
+    empty_answer,
+    impossible_probes_for,
+    mutants,
+    passes,
+    probes_for,
+)
 
-__all__ = ["admit", "checks_for", "empty_answer", "mutants", "passes", "probes_for"]
+__all__ = [
+    "admit",
+    "cheats",
+    "checks_for",
+    "empty_answer",
+    "impossible_probes_for",
+    "mutants",
+    "passes",
+    "probes_for",
+]

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from harnesspro.checks.kind import CheckKind, with_request
+from harnesspro.checks.schema_values import PLAIN_WORDS
 from harnesspro.core.answers import same
 from harnesspro.core.records import AnswerSpec, Probe, Task
 
@@ -56,6 +57,20 @@ def _listing(
     return value
 
 
+def impossible(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
+    """A request for what is none of the options; an answer that is one of them is not what was asked."""
+    options = options_of(task, spec)
+    absent = [word for word in PLAIN_WORDS if not any(same("choice", word, o) for o in options)]
+    if not options:
+        return None
+    word = absent[int(rng.integers(len(absent)))]
+    note = int(rng.integers(1000, 10_000))
+    request = f"Note {note}. Of the options, the one asked for here is: {word}. Name it."
+    return task.model_copy(update={"input": with_request(task, request)}), word
+
+
 def mutants(spec: AnswerSpec, probe: Probe, rng: np.random.Generator) -> Sequence[JsonValue]:
     """Another option, something that is none, and two at once."""
     others = [
@@ -76,4 +91,6 @@ KIND = CheckKind(
     empty="",
     makers={"told": probe},
     mutants=mutants,
+    impossible=impossible,
+    gives_in=in_options,
 )

@@ -9,7 +9,14 @@ from harnesspro.checks.call_words import (
     uses_the_numbers,
 )
 from harnesspro.checks.json_answers import fits_schema, grounded
-from harnesspro.checks.json_probes import amid_others, corrected, in_a_message, mutants, rendered
+from harnesspro.checks.json_probes import (
+    amid_others,
+    corrected,
+    impossible,
+    in_a_message,
+    mutants,
+    rendered,
+)
 from harnesspro.checks.kind import CheckKind
 
 KIND = CheckKind(
@@ -30,4 +37,6 @@ KIND = CheckKind(
         "rendered_call": rendered,
     },
     mutants=mutants,
+    impossible=impossible,
+    gives_in=fits_schema,
 )

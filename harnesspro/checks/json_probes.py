@@ -103,6 +103,21 @@ def corrected(
     return _asking(task, request), asked.answer({**parts, key: others[key]})
 
 
+def impossible(
+    spec: AnswerSpec, task: Task, rng: np.random.Generator
+) -> tuple[Task, JsonValue] | None:
+    """A request for one value more than the schema takes; an answer that fits has left it out."""
+    asked = _drawn(spec, task, rng)
+    if asked is None or asked.schema.get("additionalProperties") is not False:
+        return None
+    parts = parts_of(asked.schema, rng)
+    word = str(rng.choice(PLAIN_WORDS))
+    request = (
+        f"{_as_request(asked.purpose, said_together(parts), rng)} It must also pass remark {word}."
+    )
+    return _asking(task, request), asked.answer({**parts, "remark": Filled(word, word)})
+
+
 def _told(spec: AnswerSpec, task: Task, rng: np.random.Generator) -> tuple[str, JsonValue] | None:
     """A request and what it asks for."""
     schema = task.answer_schema(spec)

@@ -18,6 +18,11 @@ Test = Callable[[Task, AnswerSpec, JsonValue], bool]
 """Whether an answer passes; True where the check has nothing to say of it."""
 
 
+def nothing_given(task: Task, spec: AnswerSpec, answer: JsonValue) -> bool:
+    """No answer of a kind without impossible tasks gives in to one."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class CheckKind:
     """The checks, probes and mutants of one kind of answer."""
@@ -31,6 +36,10 @@ class CheckKind:
     """Probe family -> how its probes are made; families take turns."""
     mutants: Callable[[AnswerSpec, Probe, np.random.Generator], Sequence[JsonValue]]
     """Wrong answers to a probe, each wrong for one reason."""
+    impossible: Maker | None = None
+    """Makes a task whose words ask for what its visible check refuses, with the answer they ask for."""
+    gives_in: Test = nothing_given
+    """Whether an answer to such a task passes the visible check."""
 
     def checks(self) -> tuple[Check, ...]:
         """One unmeasured check a test."""
@@ -50,6 +59,14 @@ def with_request(task: Task, request: str) -> dict[str, JsonValue] | str:
     if not isinstance(task.input, dict):
         return request
     return {**task.input, request_key(task): request}
+
+
+def request_of(task: Task) -> str:
+    """What a task asks, by the same rule; empty where no text does."""
+    if not isinstance(task.input, dict):
+        return task.input if isinstance(task.input, str) else ""
+    text = task.input.get(request_key(task), "")
+    return text if isinstance(text, str) else ""
 
 
 def request_key(task: Task) -> str:

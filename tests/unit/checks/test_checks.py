@@ -197,7 +197,7 @@ def test_a_check_that_stops_nothing_is_not_admitted():
     found = {one.name: one for one in admit(checks_for(spec), probes, spec, seed=1)}
 
     assert (found["says_something"].admitted, found["fits_schema"].admitted) == (True, False)
-    assert found["fits_schema"].reason == "stops none of 80 wrong answers"
+    assert found["fits_schema"].reason.startswith("stops none of")
 
 
 def test_a_check_that_refuses_true_answers_is_not_admitted():
