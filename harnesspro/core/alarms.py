@@ -1,4 +1,4 @@
-"""Whether a variant learnt the checks it may have seen rather than the job.
+"""Whether what judges has gone wrong: fitted to, against an independent panel, or away from probes.
 
 A third of the generated checks is SHADOW: nobody but the judge ever sees it. A variant that passes
 the other checks more often than before and these not, has been fitted to what it was shown.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -105,3 +106,119 @@ def _share(passed: Passed, referee: Referee, channel: Literal["SEEN", "SHADOW"])
         if check.channel == channel and check.writer != "user" and check.check_id in passed
     ]
     return sum(said) / len(said) if said else None
+
+
+# --- checks against an independent panel -------------------------------------------------------
+
+AGAINST = 0.3
+"""Under so much concordance the checks contradict the panel more than they agree with it."""
+LEAST_VARIANTS = 8
+
+Word = Mapping[str, tuple[float, float]]
+"""Cluster of a task -> what the checks and what the panel say of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """How often checks and panel put two differing answers of a task in the same order."""
+
+    share: Estimate
+    """Over tasks, a tie of either half; `high` is the one-sided 95 % bound. `n` counts the tasks on
+    which both tell some answers apart."""
+    n_variants: int
+    """Variants whose answers differ from another's."""
+
+    @property
+    def raised(self) -> bool:
+        """Whether the checks are to sit out and others to be written."""
+        return self.n_variants >= LEAST_VARIANTS and self.share.high < AGAINST
+
+    @property
+    def words(self) -> str:
+        """What was found, in a sentence."""
+        found = (
+            f"checks and panel order two answers alike in {self.share.mean:.0%} of {self.share.n} "
+            f"tasks (at most {self.share.high:.0%}), over {self.n_variants} variants"
+        )
+        return f"{found}: the checks sit out" if self.raised else found
+
+
+def concordance_of(
+    words: Mapping[str, Word], *, n_variants: int, seed: int, n_boot: int = 2000
+) -> Concordance | None:
+    """Concordance within each task over its clusters, averaged over tasks; None where none speaks.
+
+    A pair of clusters on which the checks or the panel say the same of both counts half; a task on
+    which either says the same of all is left out.
+    """
+    alike = (_alike(words[task]) for task in sorted(words))
+    shares = np.array([one for one in alike if one is not None])
+    if not shares.size:
+        return None
+    drawn = boot_counts(shares.size, seed=seed, n_boot=n_boot) @ shares / shares.size
+    share = bounded_estimate(
+        float(shares.mean()), drawn, n=shares.size, alpha=2 * ALPHA, least=0.0, most=1.0
+    )
+    return Concordance(share=share, n_variants=n_variants)
+
+
+def _alike(word: Word) -> float | None:
+    checks, panel = ({said[i] for said in word.values()} for i in (0, 1))
+    if len(checks) < 2 or len(panel) < 2:
+        return None
+    signs = [
+        float(np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]))
+        for a, b in combinations(word.values(), 2)
+    ]
+    return (1 + sum(signs) / len(signs)) / 2
+
+
+# --- score against probes ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The incumbent of one round: its label-free score, and how often it is right on probes."""
+
+    score: Estimate
+    probe_accuracy: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """What score and probes did over the last two rounds."""
+
+    score_gains: tuple[float, float]
+    accuracy_gain: float
+    last_agreed: int
+    """Index of the last round before the score began to rise alone."""
+    raised: bool
+
+    @property
+    def words(self) -> str:
+        """What was found, in a sentence."""
+        found = (
+            f"the score rose by {100 * sum(self.score_gains):.1f} points in two rounds, accuracy on "
+            f"probes by {100 * self.accuracy_gain:.1f}"
+        )
+        return f"{found}: back to round {self.last_agreed}" if self.raised else found
+
+
+def divergence_of(rounds: Sequence[Standing]) -> Divergence | None:
+    """Whether the score rose for two rounds while accuracy on probes did not; None before round two.
+
+    The two rises must together exceed the two ends' half widths, root of the sum of squares: chance
+    alone raises a score twice in a row one time in six.
+    """
+    if len(rounds) < 3:
+        return None
+    first, middle, last = rounds[-3:]
+    gains = (middle.score.mean - first.score.mean, last.score.mean - middle.score.mean)
+    noise = np.hypot(first.score.mean - first.score.low, last.score.high - last.score.mean)
+    gained = last.probe_accuracy.mean - first.probe_accuracy.mean
+    return Divergence(
+        score_gains=gains,
+        accuracy_gain=gained,
+        last_agreed=len(rounds) - 3,
+        raised=bool(min(gains) > 0 and sum(gains) > noise and gained <= 0),
+    )

@@ -1,8 +1,17 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from harnesspro.core.alarms import gap_of, visible, with_shadow
-from harnesspro.core.records import Check
+from harnesspro.core.alarms import (
+    Standing,
+    concordance_of,
+    divergence_of,
+    gap_of,
+    visible,
+    with_shadow,
+)
+from harnesspro.core.records import Check, Estimate
 from harnesspro.core.referee import freeze
 
 
@@ -77,3 +86,93 @@ def test_few_tasks_raise_nothing_and_silence_gives_no_gap():
 
     assert not gap(world(rng, 8, seen=1.0, hidden=0.0), world(rng, 8)).raised
     assert gap({"t": {"seen": 1.0}}, {"t": {"seen": 1.0, "hidden": 0.0}}) is None
+
+
+# --- concordance and divergence ----------------------------------------------------------------
+
+
+def words(n, order):
+    """n tasks of two answers, on which the checks prefer the first and the panel by `order`."""
+    return {f"t{i}": {"a": (1.0, order(i)), "b": (0.0, 1 - order(i))} for i in range(n)}
+
+
+def test_checks_that_contradict_the_panel_sit_out():
+    against = concordance_of(words(40, lambda i: float(i % 10 == 0)), n_variants=8, seed=1)
+
+    assert against is not None
+    assert (against.share.mean, against.share.n, against.raised) == (0.1, 40, True)
+    assert against.words.endswith("the checks sit out")
+
+
+@pytest.mark.parametrize(
+    ("n", "order", "n_variants"),
+    [
+        (40, lambda i: 1.0, 8),
+        (40, lambda i: float(i % 2), 8),
+        (40, lambda i: 0.0, 7),
+        (4, lambda i: 0.0, 8),
+    ],
+)
+def test_with_agreement_few_variants_or_few_tasks_they_do_not(n, order, n_variants):
+    found = concordance_of(words(n, order), n_variants=n_variants, seed=1)
+    assert found is not None
+    assert not found.raised
+
+
+def test_where_either_says_the_same_of_all_nothing_is_told():
+    assert concordance_of({"t": {"a": (1, 1), "b": (1, 0)}}, n_variants=9, seed=1) is None
+    assert concordance_of({}, n_variants=9, seed=1) is None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=6))
+def test_exchanging_checks_and_panel_changes_no_concordance(said):
+    here = {"t": {str(i): pair for i, pair in enumerate(said)}}
+    there = {"t": {str(i): (b, a) for i, (a, b) in enumerate(said)}}
+    assert concordance_of(here, n_variants=8, seed=1, n_boot=50) == concordance_of(
+        there, n_variants=8, seed=1, n_boot=50
+    )
+
+
+def standing(score, accuracy, *, half=0.02):
+    return Standing(
+        score=Estimate(mean=score, low=score - half, high=score + half, n=50),
+        probe_accuracy=Estimate(mean=accuracy, low=0, high=1, n=50),
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "accuracies", "raised"),
+    [
+        ((0.5, 0.55, 0.6), (0.6, 0.6, 0.6), True),
+        ((0.5, 0.55, 0.6), (0.6, 0.6, 0.62), False),
+        ((0.5, 0.6, 0.58), (0.6, 0.5, 0.5), False),
+        ((0.5, 0.51, 0.52), (0.6, 0.5, 0.5), False),
+    ],
+)
+def test_a_score_that_rises_twice_without_the_probes_is_noticed(scores, accuracies, raised):
+    found = divergence_of([standing(0.4, 0.5), *map(standing, scores, accuracies)])
+    assert found is not None
+    assert (found.raised, found.last_agreed) == (raised, 1)
+
+
+def test_two_rounds_tell_nothing_yet():
+    assert divergence_of([standing(0.5, 0.5), standing(0.6, 0.4)]) is None
+
+
+def test_where_nothing_is_wrong_the_alarms_are_seldom_raised():
+    """Null worlds: checks and panel independent; score and probes noise about one value."""
+    rng = np.random.default_rng(7)
+    n_worlds, concordant, divergent = 400, 0, 0
+    for world in range(n_worlds):
+        said = {f"t{i}": {k: tuple(rng.random(2)) for k in "ab"} for i in range(20)}
+        found = concordance_of(said, n_variants=8, seed=world, n_boot=200)
+        concordant += found is not None and found.raised
+        passed, right = rng.binomial(60, 0.7, size=(2, 3)) / 60
+        half = 1.96 * (0.7 * 0.3 / 60) ** 0.5
+        gone = divergence_of(
+            [standing(s, r, half=half) for s, r in zip(passed, right, strict=True)]
+        )
+        divergent += gone is not None and gone.raised
+
+    assert concordant <= 0.02 * n_worlds
+    assert divergent <= 0.025 * n_worlds  # two ends apart by 1.96 of their spread, one-sided
