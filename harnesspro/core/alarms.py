@@ -27,10 +27,14 @@ LEAST_TASKS = 12
 def with_shadow(checks: Sequence[Check]) -> tuple[Check, ...]:
     """The checks, every third generated one SHADOW, by their content alone; of two, none is.
 
-    The owner's checks lie in the harness folder and are SEEN.
+    The owner's checks lie in the harness folder and are SEEN, as is form, which a task tells itself.
     """
     generated = sorted(
-        (check.check_id for check in checks if check.writer in ("schema", "program")),
+        (
+            check.check_id
+            for check in checks
+            if check.writer in ("schema", "program") and check.family != "format"
+        ),
         key=content_hash,
     )
     hidden = frozenset(generated[: len(generated) // SHADOW_ONE_IN])
@@ -99,11 +103,15 @@ def _gap(passed: Passed, referee: Referee) -> float | None:
 
 
 def _share(passed: Passed, referee: Referee, channel: Literal["SEEN", "SHADOW"]) -> float | None:
-    """Mean of what the generated checks of one kind say; None where none speaks."""
+    """Mean of what the generated checks of one kind say; None where none speaks.
+
+    Form is left out: an honest gain in it (an answer bound by its schema) shows in no other check.
+    """
     said = [
         passed[check.check_id]
         for check in referee.checks
-        if check.channel == channel and check.writer != "user" and check.check_id in passed
+        if check.channel == channel and check.writer != "user" and check.family != "format"
+        if check.check_id in passed
     ]
     return sum(said) / len(said) if said else None
 

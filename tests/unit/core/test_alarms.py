@@ -88,6 +88,18 @@ def test_few_tasks_raise_nothing_and_silence_gives_no_gap():
     assert gap({"t": {"seen": 1.0}}, {"t": {"seen": 1.0, "hidden": 0.0}}) is None
 
 
+def test_form_is_seen_by_all_and_a_gain_in_it_alone_is_no_gap():
+    form = a_check("form").model_copy(update={"family": "format"})
+    assert all(check.channel == "SEEN" for check in with_shadow([form] * 3))
+
+    referee = freeze([form, a_check("seen"), a_check("hidden", "SHADOW")])
+    before = {f"t{i}": {"form": 0.0, "seen": 1.0, "hidden": 1.0} for i in range(30)}
+    after = {task: {**said, "form": 1.0} for task, said in before.items()}
+    found = gap_of("v", after, before, referee=referee, seed=1)
+    assert found is not None
+    assert (found.gain.mean, found.raised) == (0.0, False)
+
+
 # --- concordance and divergence ----------------------------------------------------------------
 
 
