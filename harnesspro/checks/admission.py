@@ -12,7 +12,7 @@ from harnesspro.core.records import AnswerSpec, Check, Probe
 from harnesspro.core.stats import exact_share
 
 MOST_FALSE_REJECTS = 0.05
-LEAST_TELLING = 5
+LEAST_TELLING = 2
 """So many times likelier it must refuse a wrong answer than a true one."""
 N_RUNS = 3
 _RAISED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -24,7 +24,7 @@ def admit(
     """Every check with what was measured of it, admitted or not, and the reason in words.
 
     Admitted iff it raises on none, says the same three times, and fails at most 5 % of the probes' true
-    answers and at least one mutated or empty answer, these five times as often. The owner's own checks are taken at their word; programs are measured where they can run.
+    answers and at least one mutated or empty answer, these twice as often. The owner's own checks are taken at their word; programs are measured where they can run.
     """
     usual = [probe for probe in probes if not probe.impossible]
     wrong = wrong_answers(usual, spec, seed=seed)

@@ -61,9 +61,13 @@ def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) ->
     families = sorted(kind.makers)
     found: dict[str, Probe] = {}
     for place in range(n):
-        family = families[place % len(families)]
+        turn = place % len(families)
         task = tasks[place // len(families) % len(tasks)]
-        made = (_made(spec, task, family, seed=(seed, place, again)) for again in range(TRIES))
+        made = (
+            _made(spec, task, family, seed=(seed, place, again))
+            for family in (*families[turn:], *families[:turn])  # not every task allows every family
+            for again in range(TRIES)
+        )
         new = (p for p in made if p is not None and p.task.content_key not in found)
         probe = next(new, None)
         if probe is not None:
@@ -71,7 +75,7 @@ def probes_for(spec: AnswerSpec, tasks: Sequence[Task], *, seed: int, n: int) ->
     return tuple(found.values())
 
 
-def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, int, int]) -> Probe | None:
+def _made(spec: AnswerSpec, task: Task, family: str, *, seed: tuple[int, ...]) -> Probe | None:
     rng = np.random.default_rng(seed_from("probe", *seed))
     made = KINDS[spec.kind].makers[family](spec, task, rng)
     if made is None or not fits_schema(made[0], spec, made[1]):
@@ -90,16 +94,17 @@ def impossible_probes_for(
     if kind is None or kind.impossible is None or not tasks:
         return ()
     found: dict[str, Probe] = {}
-    for index in range(TRIES * n):
-        if len(found) == n:
-            break
-        probe = _impossible(spec, tasks[index % len(tasks)], seed=(seed, index))
+    for place in range(n):
+        task = tasks[place % len(tasks)]
+        made = (_impossible(spec, task, seed=(seed, place, again)) for again in range(TRIES))
+        new = (p for p in made if p is not None and p.task.content_key not in found)
+        probe = next(new, None)
         if probe is not None:
-            found.setdefault(probe.task.content_key, probe)
+            found[probe.task.content_key] = probe
     return tuple(found.values())
 
 
-def _impossible(spec: AnswerSpec, task: Task, *, seed: tuple[int, int]) -> Probe | None:
+def _impossible(spec: AnswerSpec, task: Task, *, seed: tuple[int, ...]) -> Probe | None:
     kind = KINDS[spec.kind]
     if kind.impossible is None:
         return None
@@ -112,7 +117,7 @@ def _impossible(spec: AnswerSpec, task: Task, *, seed: tuple[int, int]) -> Probe
     )
 
 
-def _named(probe: Probe, *, seed: tuple[int, int]) -> Probe:
+def _named(probe: Probe, *, seed: tuple[int, ...]) -> Probe:
     probe_id = content_id("probe", *seed, probe.task.input)
     task = probe.task.model_copy(update={"task_id": probe_id})
     return probe.model_copy(update={"probe_id": probe_id, "task": task})
