@@ -24,7 +24,8 @@ def admit(
     """Every check with what was measured of it, admitted or not, and the reason in words.
 
     Admitted iff it raises on none, says the same three times, and fails at most 5 % of the probes' true
-    answers and at least one mutated or empty answer, these twice as often. The owner's own checks are taken at their word; programs are measured where they can run.
+    answers and at least one mutated or empty answer, these twice as often. The owner's
+    own checks are taken at their word; programs are measured where they can run.
     """
     usual = [probe for probe in probes if not probe.impossible]
     wrong = wrong_answers(usual, spec, seed=seed)
