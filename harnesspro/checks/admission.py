@@ -29,7 +29,14 @@ def admit(
     """
     usual = [probe for probe in probes if not probe.impossible]
     wrong = wrong_answers(usual, spec, seed=seed)
-    return tuple(_measured(check, usual, wrong, spec=spec) for check in checks)
+    measured = [_measured(check, usual, wrong, spec=spec) for check in checks]
+    families = _family_kill_rates(measured, wrong, spec=spec)
+    return tuple(
+        check.model_copy(update={"family_kill_rate": families[check.family]})
+        if check.admitted and check.writer == "schema"
+        else check
+        for check in measured
+    )
 
 
 def wrong_answers(
@@ -44,11 +51,10 @@ def wrong_answers(
     ]
 
 
-def family_kill_rates(
-    checks: Sequence[Check], probes: Sequence[Probe], spec: AnswerSpec, *, seed: int
+def _family_kill_rates(
+    checks: Sequence[Check], wrong: Sequence[tuple[Probe, JsonValue]], *, spec: AnswerSpec
 ) -> dict[str, float]:
     """Family -> share of wrong answers that some admitted check of it, decided here, fails."""
-    wrong = wrong_answers(probes, spec, seed=seed)
     families: dict[str, list[Check]] = {}
     for check in checks:
         if check.admitted and check.writer == "schema":
@@ -60,7 +66,6 @@ def family_kill_rates(
         )
         / len(wrong)
         for family, members in families.items()
-        if wrong
     }
 
 

@@ -1,7 +1,8 @@
 """Whether what judges has gone wrong: fitted to, against an independent panel, or away from probes.
 
 A third of the generated checks is SHADOW: nobody but the judge ever sees it. A variant that passes
-the other checks more often than before and these not, has been fitted to what it was shown.
+the seen checks more often than before and these not, has been fitted to what it was shown. Another
+third is ROTATED: an improver is shown one of them a round, by turns.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from harnesspro.core.referee import Passed
 from harnesspro.core.stats import boot_counts, bounded_estimate
 
 ALPHA = 0.05
-SHADOW_ONE_IN = 3
+ONE_IN = 3
 LEAST_TASKS = 12
 """Under so many tasks with both kinds of check a gap says nothing."""
 
 
 def with_shadow(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """The checks, every third generated one SHADOW, by their content alone; of two, none is.
+    """The checks, a third of the generated ones SHADOW and a third ROTATED; of two, none is either.
 
-    The owner's checks lie in the harness folder and are SEEN, as is form, which a task tells itself.
+    Which ones depends on their content alone. The owner's checks lie in the harness folder and are
+    SEEN, as is form, which a task tells itself.
     """
     generated = sorted(
         (
@@ -37,16 +39,23 @@ def with_shadow(checks: Sequence[Check]) -> tuple[Check, ...]:
         ),
         key=content_hash,
     )
-    hidden = frozenset(generated[: len(generated) // SHADOW_ONE_IN])
+    third = len(generated) // ONE_IN
+    channels: dict[str, Literal["SHADOW", "ROTATED"]] = {
+        **dict.fromkeys(generated[:third], "SHADOW"),
+        **dict.fromkeys(generated[third : 2 * third], "ROTATED"),
+    }
     return tuple(
-        check.model_copy(update={"channel": "SHADOW" if check.check_id in hidden else "SEEN"})
+        check.model_copy(update={"channel": channels.get(check.check_id, "SEEN")})
         for check in checks
     )
 
 
-def visible(checks: Iterable[Check]) -> tuple[Check, ...]:
-    """What an improver or a harness may be shown."""
-    return tuple(check for check in checks if check.channel == "SEEN")
+def visible(checks: Iterable[Check], *, round_index: int) -> tuple[Check, ...]:
+    """What an improver may be shown in a round: the SEEN ones, and one of the ROTATED."""
+    known = tuple(checks)
+    rotated = [check.check_id for check in known if check.channel == "ROTATED"]
+    turn = rotated[round_index % len(rotated)] if rotated else None
+    return tuple(check for check in known if check.channel == "SEEN" or check.check_id == turn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ class RefereeReport(Record):
     trusted: bool
     reason: str
     checks: tuple[Check, ...] = ()
+    """Without their programs, which stand in the ledger."""
     channels: tuple[Channel, ...] = ()
     calibration: Calibration | None = None
     fitted: tuple[str, ...] = ()

@@ -367,11 +367,13 @@ class Check(Record):
     program: str | None = None
     """Of a `program` check: a Python script run like an owner's check, exit code 0 when it passes."""
     channel: Literal["SEEN", "SHADOW", "ROTATED"] = "SEEN"
-    """Who may see it: improvers and harnesses see SEEN; SHADOW nobody but the judge; ROTATED is shown
-    once retired."""
+    """Who may see it: improvers see SEEN; SHADOW nobody but the judge; of ROTATED improvers see one a
+    round, by turns."""
     false_reject_rate: Estimate | None = None
     kill_rate: float | None = None
     """Share of mutated or empty answers it fails."""
+    family_kill_rate: float | None = None
+    """Share of them that some admitted check of its family fails."""
     admitted: bool = False
     reason: str = ""
 

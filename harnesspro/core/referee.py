@@ -89,12 +89,15 @@ def opinion_weight(channel: Channel) -> float:
 def may_tell(checks: Sequence[Check]) -> bool:
     """Whether checks might tell a right answer from a wrong one of the right form.
 
-    The owner's own may; of the generated ones, those of more than form that stop a quarter of the
+    The owner's own may; of the generated ones, families of more than form that stop a quarter of the
     mutated answers.
     """
     return any(
         check.writer == "user"
-        or (check.family != "format" and (check.kill_rate or 0.0) >= TELLING_KILLS)
+        or (
+            check.family != "format"
+            and max(check.family_kill_rate or 0.0, check.kill_rate or 0.0) >= TELLING_KILLS
+        )
         for check in checks
         if check.admitted
     )
@@ -108,8 +111,21 @@ def is_trusted(hit_rate: Estimate | None) -> bool:
 def family_weight(checks: Sequence[Check]) -> float:
     """max(0, logit(r)) x d of one family of checks."""
     r = _validity(checks)
-    kills = [1.0 if check.kill_rate is None else check.kill_rate for check in checks]
-    return max(0.0, math.log(r / (1 - r))) * sum(kills) / len(kills)
+    return max(0.0, math.log(r / (1 - r))) * _kills(checks)
+
+
+def _kills(checks: Sequence[Check]) -> float:
+    """Share of wrong answers that a family stops; its best check's where it was not measured as one.
+
+    A second check that stops little must not thin out the first.
+    """
+    known = [
+        rate
+        for check in checks
+        for rate in (check.family_kill_rate, check.kill_rate)
+        if rate is not None
+    ]
+    return max(known, default=1.0)
 
 
 def _validity(checks: Sequence[Check]) -> float:

@@ -1,16 +1,18 @@
-"""Which candidates were fitted to the checks they may have seen, from what is on record of the search."""
+"""What improvers are shown of the checks, and which candidates were fitted to it: from what is on
+record of the search.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.alarms import Gap, gap_of
+from harnesspro.core.alarms import Gap, gap_of, visible
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.records import Trial
 from harnesspro.core.referee import Passed
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.hearing import Heard, hear
+from harnesspro.loop.hearing import hear
+from harnesspro.proposers.question import CheckShown
 from harnesspro.stages.score import passed_by
 
 
@@ -21,9 +23,7 @@ def gaps(bench: Bench, candidate_ids: Sequence[str]) -> tuple[Gap, ...]:
     channels = {check.channel for check in bench.referee.checks}
     if "SHADOW" not in channels:
         return ()
-    trials = [t for t in scan.trials_of(bench, "search") if t.draw == bench.search_draws[0]]
-    heard = hear(bench, trials, bench.tasks, asked=())
-    passed = _passed(bench, trials, heard)
+    passed = _passed(bench)
     base = passed.get(bench.base.harness_id, {})
     found = (
         gap_of(
@@ -38,8 +38,21 @@ def gaps(bench: Bench, candidate_ids: Sequence[str]) -> tuple[Gap, ...]:
     return tuple(gap for gap in found if gap is not None)
 
 
-def _passed(bench: Bench, trials: Sequence[Trial], heard: Heard) -> dict[str, dict[str, Passed]]:
-    """Harness -> task -> what every check says of its answer."""
+def shown(bench: Bench, harness_id: str, *, round_index: int) -> tuple[CheckShown, ...]:
+    """What an improver may know of the checks in a round, with how a harness's answers did by them."""
+    rows = _passed(bench).get(harness_id, {}).values()
+    found = []
+    for check in visible(bench.referee.checks, round_index=round_index):
+        said = [row[check.check_id] for row in rows if check.check_id in row]
+        failed = sum(share < 1 for share in said) / len(said) if said else None
+        found.append(CheckShown(name=check.name, family=check.family, failed=failed))
+    return tuple(found)
+
+
+def _passed(bench: Bench) -> dict[str, dict[str, Passed]]:
+    """Harness -> task -> what every check says of its answer to a search task. Nothing is asked."""
+    trials = [t for t in scan.trials_of(bench, "search") if t.draw == bench.search_draws[0]]
+    heard = hear(bench, trials, bench.tasks, asked=())
     said = passed_by(
         trials,
         bench.tasks,

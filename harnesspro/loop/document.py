@@ -123,7 +123,7 @@ def _referee_report(bench: Bench, chart: Map) -> RefereeReport:
         discordant_hit_rate=referee.discordant_hit_rate,
         trusted=referee.trusted,
         reason=referee.reason,
-        checks=referee.checks,
+        checks=tuple(check.model_copy(update={"program": None}) for check in referee.checks),
         channels=referee.channels,
         calibration=referee.calibration,
         fitted=tuple(

@@ -16,6 +16,7 @@ from harnesspro.core.findings import Diagnosis, per_thousand_tasks
 from harnesspro.core.hashing import content_hash
 from harnesspro.core.records import Patch, Task, Trial
 from harnesspro.loop import scan
+from harnesspro.loop.alarms import shown
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import next_parents, tried
 from harnesspro.loop.racing import run_race
@@ -187,6 +188,7 @@ class _RoundLine:
             n_rounds=bench.config.n_rounds,
             seed=bench.config.seed,
             models=bench.config.models,
+            checks=shown(bench, state["parent_id"], round_index=state["index"]),
         )
 
     def admit(self, state: RoundState) -> RoundState:

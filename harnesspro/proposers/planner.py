@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 
 from harnesspro.core.ports import Dropped, Improver
 from harnesspro.core.records import Edit, Finding, Harness, Knob, KnobValue, Patch, Record
-from harnesspro.proposers.question import Question, Tried
+from harnesspro.proposers.question import CheckShown, Question, Tried
 
 PlannerDirection = Literal["cost", "success"]
 MAX_FINDINGS = 8
@@ -57,6 +57,14 @@ class PlannerFinding(Record):
     detail: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+class PlannerCheck(Record):
+    """A check the answers are held to; `failed` is the share of them that fail it."""
+
+    name: str
+    family: str
+    failed: float | None
+
+
 class PlannerTried(Record):
     """What an earlier change did: ratios against the initial harness, None = not measured."""
 
@@ -81,6 +89,7 @@ class PlannerQuestion(Record):
     parts: tuple[PlannerPart, ...]
     knobs: tuple[PlannerKnob, ...]
     findings: tuple[PlannerFinding, ...]
+    checks: tuple[PlannerCheck, ...]
     history: tuple[PlannerTried, ...]
 
 
@@ -181,6 +190,7 @@ def planner_question(question: Question, direction: PlannerDirection) -> Planner
             _knob(knob, question.parent.knob_values[name]) for name, knob in manifest.knobs.items()
         ),
         findings=tuple(_finding(finding) for finding in question.findings[:MAX_FINDINGS]),
+        checks=tuple(_check(check) for check in question.checks),
         history=tuple(_tried(tried) for tried in question.history[-MAX_HISTORY:]),
     )
 
@@ -224,6 +234,10 @@ def _finding(finding: Finding) -> PlannerFinding:
         lost_success=finding.lost_success,
         detail=finding.detail,
     )
+
+
+def _check(shown: CheckShown) -> PlannerCheck:
+    return PlannerCheck(name=shown.name, family=shown.family, failed=shown.failed)
 
 
 def _tried(tried: Tried) -> PlannerTried:

@@ -32,6 +32,16 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckShown:
+    """A check an improver may be shown, and how the parent's answers did by it."""
+
+    name: str
+    family: str
+    failed: float | None
+    """Share of the parent's answers that fail it; None where it spoke of none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One parent to improve in one round."""
 
@@ -47,6 +57,8 @@ class Question:
     seed: int
     models: Mapping[str, str]
     """Role -> model of the run."""
+    checks: tuple[CheckShown, ...] = ()
+    """What answers are held to, as far as an improver may know it."""
 
     @property
     def tried_ids(self) -> frozenset[str]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 import pytest
 
 from harnesspro.checks import admit, kinds, passes, probes_for
-from harnesspro.checks.admission import family_kill_rates
 from harnesspro.core.records import AnswerSpec, Task
 
 TEXT = AnswerSpec(kind="text")
@@ -56,13 +55,14 @@ def test_a_check_that_refuses_true_and_wrong_answers_alike_is_not_admitted(with_
 
 def test_a_family_stops_what_one_of_its_checks_stops():
     measured = admit(kinds.checks_for(TEXT), PROBES, TEXT, seed=1)
-    rates = family_kill_rates(measured, PROBES, TEXT, seed=1)
+    admitted = [check for check in measured if check.admitted]
+    rates = {check.family: check.family_kill_rate for check in admitted}
 
-    assert rates.keys() == {check.family for check in measured if check.admitted}
-    for check in measured:
-        if check.admitted:
-            assert check.kill_rate is not None
-            assert 0 < check.kill_rate <= rates[check.family] <= 1
+    assert admitted
+    for check in admitted:
+        assert 0 < check.kill_rate <= check.family_kill_rate <= 1
+        assert check.family_kill_rate == rates[check.family]
+    assert all(check.family_kill_rate is None for check in measured if not check.admitted)
 
 
 @pytest.mark.parametrize("kind", ["text", "number"])

@@ -35,13 +35,14 @@ def gap(own, base):
 
 
 @pytest.mark.parametrize(("n", "n_hidden"), [(0, 0), (2, 0), (3, 1), (5, 1), (6, 2)])
-def test_every_third_generated_check_is_hidden_and_always_the_same_one(n, n_hidden):
+def test_a_third_of_the_generated_checks_is_hidden_a_third_rotates_and_always_the_same(n, n_hidden):
     checks = [a_check(f"c{i}") for i in range(n)]
 
     found = with_shadow(checks)
 
     assert [check.check_id for check in found] == [check.check_id for check in checks]
-    assert sum(check.channel == "SHADOW" for check in found) == n_hidden
+    for channel in ("SHADOW", "ROTATED"):
+        assert sum(check.channel == channel for check in found) == n_hidden
     assert with_shadow(found) == found
     assert {c.check_id: c.channel for c in with_shadow(tuple(reversed(checks)))} == {
         c.check_id: c.channel for c in found
@@ -49,13 +50,24 @@ def test_every_third_generated_check_is_hidden_and_always_the_same_one(n, n_hidd
 
 
 def test_the_owners_checks_are_never_hidden_and_hidden_ones_never_shown():
-    found = with_shadow([*(a_check(f"c{i}") for i in range(3)), a_check("own", writer="user")])
+    found = with_shadow([*(a_check(f"c{i}") for i in range(6)), a_check("own", writer="user")])
+    hidden = {check.check_id for check in found if check.channel == "SHADOW"}
 
-    assert [check.check_id for check in visible(found)] == [
-        check.check_id for check in found if check.channel == "SEEN"
-    ]
-    assert "own" in {check.check_id for check in visible(found)}
-    assert len(visible(found)) == 3
+    rounds = [{check.check_id for check in visible(found, round_index=i)} for i in range(4)]
+
+    assert len(hidden) == 2
+    assert all("own" in shown and not shown & hidden for shown in rounds)
+
+
+def test_rotated_checks_are_shown_one_a_round_by_turns():
+    found = with_shadow([a_check(f"c{i}") for i in range(6)])
+    rotated = {check.check_id for check in found if check.channel == "ROTATED"}
+
+    turns = [{c.check_id for c in visible(found, round_index=i)} & rotated for i in range(4)]
+
+    assert [len(turn) for turn in turns] == [1, 1, 1, 1]
+    assert turns[0] != turns[1]
+    assert (turns[0], turns[1]) == (turns[2], turns[3])
 
 
 def test_a_variant_fitted_to_what_it_was_shown_is_noticed():

@@ -65,6 +65,22 @@ def test_one_family_has_one_voice_however_many_checks_it_has():
     assert sum(two.values()) == pytest.approx(sum(one.values()))
 
 
+def test_a_second_check_that_stops_little_does_not_thin_out_the_first():
+    both = family_weight([a_check("a", kill=0.5), a_check("b", kill=0.01)])
+
+    assert both == pytest.approx(family_weight([a_check("a", kill=0.5)]))
+
+
+def test_checks_tell_by_what_their_family_stops_together():
+    halves = [
+        a_check(name, family="property", kill=0.15).model_copy(update={"family_kill_rate": rate})
+        for name, rate in (("a", 0.3), ("b", 0.3))
+    ]
+
+    assert may_tell(halves)
+    assert not may_tell([a_check("a", family="property", kill=0.15)])
+
+
 def test_only_admitted_checks_are_frozen():
     assert freeze([a_check("a", admitted=False)]).checks == ()
 
