@@ -9,6 +9,7 @@ from pydantic import Field
 from harnesspro.core.records import (
     Calibration,
     Channel,
+    Cheating,
     Check,
     Estimate,
     Finding,
@@ -100,6 +101,10 @@ class RefereeReport(Record):
     calibration: Calibration | None = None
     fitted: tuple[str, ...] = ()
     """Picks that gained more on the checks that may be shown than on those nobody sees."""
+    cheating: tuple[Cheating, ...] = ()
+    """How often each harness gave in to tasks that cannot be done, the initial one first."""
+    diverged: str = ""
+    """What score and monitor probes did in the last rounds, where they parted."""
     advice: tuple[str, ...] = ()
     """What the owner could add, and what it would buy, in words."""
 

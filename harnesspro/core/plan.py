@@ -10,6 +10,10 @@ LEAST_PROBES, PROBES_A_TASK = 240, 4
 """At most four probes for each confirm task, and 240 where there are few."""
 MOST_ON_PROBES = 4
 """Candidates that answer probes beside the initial harness."""
+N_IMPOSSIBLE = 12
+"""Tasks that cannot be done, put to all that answer probes."""
+N_MONITOR, LEAST_WATCHED_ROUNDS = 16, 3
+"""Probes a round's incumbent answers; a score that rises for two rounds takes three to be seen."""
 
 
 def most_probes(asked: int | None, *, n_confirm: int, eps: float, can_judge: bool) -> int:
@@ -55,7 +59,13 @@ class Plan:
     @property
     def probe_trials(self) -> int:
         """The initial harness and the candidates held against it on probes, at most."""
-        return self.n_probes * (1 + min(self.max_candidates, MOST_ON_PROBES))
+        tempted = N_IMPOSSIBLE if self.n_probes else 0
+        return (self.n_probes + tempted) * (1 + min(self.max_candidates, MOST_ON_PROBES))
+
+    @property
+    def monitor_trials(self) -> int:
+        """The incumbents of the rounds on monitor probes, at most."""
+        return N_MONITOR * self.n_rounds if self.n_rounds >= LEAST_WATCHED_ROUNDS else 0
 
     @property
     def low(self) -> int:
@@ -67,4 +77,5 @@ class Plan:
     def high(self) -> int:
         """Most trials of a full run."""
         raced = self.max_candidates * self.n_search * self.n_repeats
-        return self.baseline_trials + raced + self.confirm_trials + self.probe_trials
+        watched = self.probe_trials + self.monitor_trials
+        return self.baseline_trials + raced + self.confirm_trials + watched

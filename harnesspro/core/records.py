@@ -390,6 +390,15 @@ class Probe(Record):
     """Its specification contradicts its visible check: whoever passes that check cheats."""
 
 
+class Cheating(Record):
+    """How often a harness passed the visible check of a task whose words forbid just that."""
+
+    candidate_id: str
+    share: Estimate
+    more_than_initial: bool
+    """Whether it did so more often than the initial harness, beyond chance."""
+
+
 ChannelKind = Literal["user", "checks", "panel", "judge", "verifier"]
 
 

@@ -1,18 +1,20 @@
-"""What improvers are shown of the checks, and which candidates were fitted to it: from what is on
-record of the search.
+"""What the search says of its own checks: what improvers are shown of them, which candidates were
+fitted to that, and whether an independent panel contradicts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harnesspro.core.alarms import Gap, gap_of, visible
+from harnesspro.core.alarms import Concordance, Gap, concordance_of, gap_of, visible
 from harnesspro.core.hashing import seed_from
-from harnesspro.core.referee import Passed
+from harnesspro.core.records import Referee, Trial
+from harnesspro.core.referee import Passed, freeze, merit
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
-from harnesspro.loop.hearing import hear
+from harnesspro.loop.hearing import Heard, hear
 from harnesspro.proposers.question import CheckShown
+from harnesspro.stages.calibrate import channel_of, shares
 from harnesspro.stages.score import passed_by
 
 
@@ -49,10 +51,59 @@ def shown(bench: Bench, harness_id: str, *, round_index: int) -> tuple[CheckShow
     return tuple(found)
 
 
+def concordance(bench: Bench, referee: Referee) -> Concordance | None:
+    """Whether a referee's generated checks and its panel order the answers to search tasks alike.
+
+    None without both. The panel is asked where answers differ and it has not voted yet.
+
+    Raises:
+        Cut: the run must stop while there is still something to ask.
+    """
+    checks = [check for check in referee.checks if channel_of(check) == "checks"]
+    if not checks or not referee.panel:
+        return None
+    heard = _heard(bench, asked=referee.panel)
+    words: dict[str, dict[str, tuple[float, float]]] = {}
+    alone = freeze(checks)
+    for rows in _rows(bench, heard).values():
+        for task_id, (key, passed) in rows.items():
+            votes = shares(referee.panel, heard.votes, task_id)
+            if votes is not None and alone.weights.keys() & passed.keys():
+                said = (merit(alone, passed), votes.get(key, 0.0))
+                words.setdefault(task_id, {})[key] = said
+    seed = seed_from(bench.config.seed, "concordance")
+    return concordance_of(words, n_variants=_n_differing(bench, heard), seed=seed)
+
+
+def _n_differing(bench: Bench, heard: Heard) -> int:
+    """Harnesses with an answer that another one's differs from."""
+    given: dict[str, dict[str, set[str]]] = {}
+    trials = _trials(bench)
+    clusters = heard.clusters(bench, trials)
+    for trial in trials:
+        here = given.setdefault(trial.task_id, {})
+        here.setdefault(clusters[trial.trial_id], set()).add(trial.harness_id)
+    apart = [who for here in given.values() if len(here) > 1 for who in here.values()]
+    return len(set().union(*apart))
+
+
+def _trials(bench: Bench) -> list[Trial]:
+    return [t for t in scan.trials_of(bench, "search") if t.draw == bench.search_draws[0]]
+
+
+def _heard(bench: Bench, *, asked: Sequence[str]) -> Heard:
+    return hear(bench, _trials(bench), bench.tasks, asked=asked)
+
+
 def _passed(bench: Bench) -> dict[str, dict[str, Passed]]:
     """Harness -> task -> what every check says of its answer to a search task. Nothing is asked."""
-    trials = [t for t in scan.trials_of(bench, "search") if t.draw == bench.search_draws[0]]
-    heard = hear(bench, trials, bench.tasks, asked=())
+    rows = _rows(bench, _heard(bench, asked=()))
+    return {key: {task: passed for task, (_, passed) in own.items()} for key, own in rows.items()}
+
+
+def _rows(bench: Bench, heard: Heard) -> dict[str, dict[str, tuple[str, Passed]]]:
+    """Harness -> search task -> the cluster of its answer, and what every check says of that."""
+    trials = _trials(bench)
     said = passed_by(
         trials,
         bench.tasks,
@@ -62,9 +113,9 @@ def _passed(bench: Bench) -> dict[str, dict[str, Passed]]:
         behaviours=heard.behaviours,
     )
     clusters = heard.clusters(bench, trials)
-    found: dict[str, dict[str, Passed]] = {}
+    found: dict[str, dict[str, tuple[str, Passed]]] = {}
     for trial in trials:
         place = (trial.task_id, clusters[trial.trial_id])
         if place in said:
-            found.setdefault(trial.harness_id, {})[trial.task_id] = said[place]
+            found.setdefault(trial.harness_id, {})[trial.task_id] = (place[1], said[place])
     return found

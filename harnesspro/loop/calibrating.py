@@ -33,10 +33,19 @@ from harnesspro.core.plan import MOST_ON_PROBES
 from harnesspro.core.records import AnswerSpec, Calibration, Probe, Referee, Trial
 from harnesspro.core.referee import may_tell
 from harnesspro.loop import scan
+from harnesspro.loop.alarms import concordance
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.hearing import asked_by, hear
 from harnesspro.loop.live import complexity, keeping, search_law
-from harnesspro.stages.calibrate import Seen, form, merits_of, opinion_check, rows_of
+from harnesspro.loop.watching import tempt
+from harnesspro.stages.calibrate import (
+    Seen,
+    channel_of,
+    form,
+    merits_of,
+    opinion_check,
+    rows_of,
+)
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import passed_by
 
@@ -59,7 +68,11 @@ def calibrated(bench: Bench) -> Bench:
         return replace(bench, referee=Referee.model_validate(kept))
     variants = on_probes(bench)
     reason = why_not(bench, variants)
-    referee = _calibrate(bench, variants) if reason is None else _unmeasured(bench.referee, reason)
+    if reason is None:
+        referee = _calibrate(bench, variants)
+        tempt(bench, variants)
+    else:
+        referee = _unmeasured(bench.referee, reason)
     bench.ports.ledger.put(*_RECORD, referee.model_dump(mode="json"))
     return replace(bench, referee=referee)
 
@@ -238,13 +251,32 @@ def _measure(bench: Bench, probes: Sequence[Probe], ids: Sequence[str], *, seed:
     first = {row.probe_id for row in bare[:admitting]}
     heard = _seen(bench, probes, [t for t in trials if t.task_id in first], asked=names)
     rows = rows_of(probes, ids, heard, opening=opening, asked=names)
-    referee = form(rows, opening, asked=names, seed=seed)
+    referee = _agreeing(bench, form(rows, opening, asked=names, seed=seed))
     if not referee.checks and not referee.panel:
         return _Standing(bare, referee, {}, None, n_pairs=n_pairs, n_admitting=admitting)
     seen = _seen(bench, probes, trials, asked=asked_by(referee))
     merits = merits_of(bare, referee, passed=seen.passed, votes=seen.votes)
     marks = mark(pairs_of(bare[admitting:], seed=seed), merits)
     return _Standing(bare, referee, merits, marks, n_pairs=n_pairs, n_admitting=admitting)
+
+
+def _agreeing(bench: Bench, referee: Referee) -> Referee:
+    """The referee, its generated checks sitting out where they contradict the admitted panel.
+
+    The panel is asked about the search tasks on which answers differ.
+    """
+    found = concordance(bench, referee)
+    if found is None or not found.raised:
+        return referee
+    bench.ports.events.emit("alarm", name="concordance", words=found.words)
+    heard = [check for check in referee.checks if channel_of(check) != "checks"]
+    channels = [
+        channel.model_copy(update={"admitted": False, "reason": found.words})
+        if channel.name == "checks"
+        else channel
+        for channel in referee.channels
+    ]
+    return referees.freeze(heard, referee.panel, channels=channels)
 
 
 def _answers(bench: Bench, probes: Sequence[Probe], ids: Sequence[str]) -> list[Trial]:

@@ -26,6 +26,7 @@ from harnesspro.loop.bench import Bench
 from harnesspro.loop.controls import controls
 from harnesspro.loop.finish import Graded, base_disagreement
 from harnesspro.loop.live import complexity, dropped_ids, search_law
+from harnesspro.loop.watching import cheating, divergence
 
 
 def chart_of(bench: Bench, verdicts: tuple[Verdict, ...], graded: Graded | None) -> Map:
@@ -131,6 +132,8 @@ def _referee_report(bench: Bench, chart: Map) -> RefereeReport:
             for gap in gaps(bench, [verdict.candidate_id for verdict in chart.verdicts])
             if gap.raised
         ),
+        cheating=cheating(bench),
+        diverged=_diverged(bench),
         advice=advice(
             referee,
             len(bench.confirm),
@@ -140,6 +143,11 @@ def _referee_report(bench: Bench, chart: Map) -> RefereeReport:
             verdicts=chart.verdicts,
         ),
     )
+
+
+def _diverged(bench: Bench) -> str:
+    found = divergence(bench)
+    return found.words if found is not None and found.raised else ""
 
 
 def _sealed(bench: Bench, graded: Graded | None) -> SealedReport | None:

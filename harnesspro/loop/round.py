@@ -20,6 +20,7 @@ from harnesspro.loop.alarms import shown
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import next_parents, tried
 from harnesspro.loop.racing import run_race
+from harnesspro.loop.watching import watch
 from harnesspro.proposers.question import Question
 from harnesspro.stages.diagnose import diagnose
 from harnesspro.stages.evaluate import jobs_for
@@ -240,10 +241,17 @@ class _RoundLine:
         return [one.candidate.candidate_id for one in admitted]
 
     def race(self, state: RoundState) -> RoundState:
-        """Blocks of search tasks until every candidate is promoted, open or dropped."""
+        """Blocks of search tasks until every candidate is promoted, open or dropped.
+
+        Where the score rises and monitor probes do not, the next round starts from the last incumbent on
+        which both agreed.
+        """
         self._phase("race", state)
         if state["candidate_ids"]:
             run_race(self.bench, state["candidate_ids"], round_index=state["index"])
+        back_to = watch(self.bench, round_index=state["index"])
+        if back_to is not None:
+            return {"promoted_ids": [back_to]}
         coming = next_parents(self.bench, round_index=state["index"] + 1)
         return {"promoted_ids": list(coming)}
 

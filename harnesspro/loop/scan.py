@@ -128,7 +128,7 @@ def _forecast_round(bench: Bench, *, n_done: int) -> Forecast:
     one = per_trial(bench)
     left = max(1, bench.config.n_rounds - n_done)
     per_round = max(1, bench.config.max_candidates // left)
-    n_trials = per_round * _CANDIDATE_SHARE * len(bench.search)
+    n_trials = per_round * _CANDIDATE_SHARE * len(bench.search) + bench.plan.monitor_trials / left
     return Forecast(usd=one.usd * n_trials, seconds=one.seconds * n_trials)
 
 

@@ -5,6 +5,7 @@ Pure. The sentences are the report's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harnesspro.core.documents import RefereeReport, RunDocument
@@ -118,7 +119,20 @@ def probe_facts(doc: RunDocument) -> list[Fact]:
         right = f"right on {round(share.mean * share.n)} of {share.n} probes"
         facts.append((names.get(key, key), f"{right} {figures.percent_interval(share)}{veto}"))
     fitted = "gained more on the checks that may be shown than on those nobody sees: worth a look"
-    return [*facts, *((names.get(key, key), fitted) for key in doc.referee.fitted)]
+    facts += [(names.get(key, key), fitted) for key in doc.referee.fitted]
+    return [*facts, *alarm_facts(doc.referee, names)]
+
+
+def alarm_facts(referee: RefereeReport, names: Mapping[str, str]) -> list[Fact]:
+    """Who gave in to tasks that cannot be done, and whether score and probes parted."""
+    facts = []
+    for one in referee.cheating:
+        more = "; more than the original: worth a look" if one.more_than_initial else ""
+        given = f"gave in to {round(one.share.mean * one.share.n)} of {one.share.n} tasks that cannot be done"
+        facts.append((names.get(one.candidate_id, one.candidate_id), f"{given}{more}"))
+    if referee.diverged:
+        facts.append(("drift", sentence(referee.diverged)))
+    return facts
 
 
 def control_facts(doc: RunDocument) -> tuple[str, ...]:
