@@ -8,6 +8,8 @@ from harnesspro.core.table import Row, Rows, shared_tasks
 
 BEST_OF_TWO = "best of 2"
 """The candidate id of the control."""
+AT_RANDOM = "random settings"
+"""The candidate id of the control that turned the dials by chance, for the same money."""
 
 
 def best_of_two(first: Rows, second: Rows) -> dict[str, Row]:

@@ -52,8 +52,8 @@ class Plan:
 
     @property
     def confirm_trials(self) -> int:
-        """The initial harness and the picks on the tasks behind the search, at most."""
-        once_more = self.n_confirm if self.with_controls else 0
+        """The initial harness and the picks on the tasks behind the search, and the controls, at most."""
+        once_more = 2 * self.n_confirm if self.with_controls else 0
         return (self.n_confirm + self.n_sealed) * (1 + self.max_picks) + once_more
 
     @property
@@ -77,5 +77,6 @@ class Plan:
     def high(self) -> int:
         """Most trials of a full run."""
         raced = self.max_candidates * self.n_search * self.n_repeats
+        raced *= 1 + self.with_controls  # as much again on settings drawn by chance
         watched = self.probe_trials + self.monitor_trials
         return self.baseline_trials + raced + self.confirm_trials + watched

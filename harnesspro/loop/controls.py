@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harnesspro.core.controls import BEST_OF_TWO, best_of_two
+from harnesspro.core.controls import AT_RANDOM, BEST_OF_TWO, best_of_two
 from harnesspro.core.documents import Control
 from harnesspro.core.front import estimates, law
 from harnesspro.core.hashing import seed_from
@@ -15,6 +15,7 @@ from harnesspro.core.table import Row, Rows
 from harnesspro.core.volume import volume_gain
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.random_search import confirmed_at_random, n_tried, search_at_random
 from harnesspro.stages.evaluate import jobs_for
 
 CONTROL_DRAW = "control/0"
@@ -25,7 +26,7 @@ SECOND = "the original, asked again"
 
 
 def measure_controls(bench: Bench, verdicts: tuple[Verdict, ...]) -> None:
-    """A second, independent draw of the initial harness on the confirm tasks.
+    """A second, independent draw of the initial harness on the confirm tasks; dials set by chance.
 
     Raises:
         Cut: time, money or the user ended it; the verdicts stand.
@@ -36,6 +37,7 @@ def measure_controls(bench: Bench, verdicts: tuple[Verdict, ...]) -> None:
     models = bench.config.models
     bench.run(jobs_for([bench.base], bench.confirm, draws=(CONTROL_DRAW,), models=models))
     scan.judged(bench, _both(bench), asking=True)
+    search_at_random(bench)
 
 
 def controls(
@@ -45,35 +47,44 @@ def controls(
 ) -> tuple[Control, ...]:
     """The controls on record beside the judged picks; `grades` as the opening gave them, if it did."""
     trials = _both(bench)
-    second = [trial for trial in trials if trial.harness_id == SECOND]
-    if not second:
-        return ()
     base = bench.base.harness_id
     table = scan.judged(bench, trials, asking=False)
     if base not in table or SECOND not in table:
         return ()
     chosen = best_of_two(table[base], table[SECOND])
+    twice = None if grades is None else _accuracy(chosen, table[base], base, grades)
+    rows = {base: table[base], **_of_picks(bench, verdicts)}
+    found = [_control(bench, rows, chosen, name=BEST_OF_TWO, accuracy=twice)]
+    for own in confirmed_at_random(bench).values():
+        right = None if grades is None else _share_right(own, grades)
+        found.append(_control(bench, rows, own, name=AT_RANDOM, accuracy=right))
+    return tuple(found)
+
+
+def _control(
+    bench: Bench, rows: Mapping[str, Rows], own: Rows, *, name: str, accuracy: Estimate | None
+) -> Control:
+    """One control against the picks in `rows`, which hold the initial harness too."""
+    base = bench.base.harness_id
     seed = seed_from(bench.config.seed, "controls")
-    rows = {base: table[base], BEST_OF_TWO: chosen} | _of_picks(bench, verdicts)
-    joint = law(rows, base, seed=seed, trusted=bench.referee.trusted)
-    found, before = estimates(joint, BEST_OF_TWO), joint.place(base)
+    joint = law({**rows, name: own}, base, seed=seed, trusted=bench.referee.trusted)
+    found, before = estimates(joint, name), joint.place(base)
     lead = volume_gain(
         joint,
-        [key for key in joint.ids if key != BEST_OF_TWO],
-        [base, BEST_OF_TWO],
+        [key for key in joint.ids if key != name],
+        [base, name],
         cost_cap_usd=VOLUME_REACH * scan.per_trial(bench).usd,
     )
-    accuracy = None if grades is None else _accuracy(chosen, table[base], base, grades)
-    return (
-        Control(
-            name=BEST_OF_TWO,
-            score=found.score,
-            cost_usd_per_task=found.cost_usd_per_task,
-            answers_changed=found.answers_changed,
-            accuracy=accuracy,
-            lead=lead,
-            words=_words(found.cost_usd_per_task, before.cost_usd, accuracy, lead),
-        ),
+    cost = found.cost_usd_per_task
+    what = _said(bench, name, found.answers_changed)
+    return Control(
+        name=name,
+        score=found.score,
+        cost_usd_per_task=cost,
+        answers_changed=found.answers_changed,
+        accuracy=accuracy,
+        lead=lead,
+        words=f"{what}{_costs(cost, before.cost_usd, accuracy)}{_lead_words(lead)}",
     )
 
 
@@ -105,15 +116,41 @@ def _accuracy(
     return exact_share(sum(right), len(right)) if right else None
 
 
-def _words(cost: Estimate, before_usd: float, accuracy: Estimate | None, lead: Estimate) -> str:
-    times = f" ({cost.mean / before_usd:.1f} times)" if before_usd else ""
+def _share_right(own: Rows, grades: Mapping[tuple[str, str], bool]) -> Estimate | None:
+    right = [grades[AT_RANDOM, task] for task in own if (AT_RANDOM, task) in grades]
+    return exact_share(sum(right), len(right)) if right else None
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def _said(bench: Bench, name: str, changed: Estimate | None) -> str:
+    if name == BEST_OF_TWO:
+        return (
+            "the original asked twice, the answer the referee prefers taken (its own referee chose, "
+            "which flatters its score)"
+        )
+    n = n_tried(bench)
+    settings = f"{n} setting{'' if n == 1 else 's'} of the dials drawn by chance"
+    differs = ""
+    if changed is not None:
+        differs = f" ({round(changed.mean * changed.n)} of {changed.n} answers changed)"
+    return (
+        f"of {settings} for the same money as the candidates, the one the rule would pick{differs}"
+    )
+
+
+def _costs(cost: Estimate, before_usd: float, accuracy: Estimate | None) -> str:
+    times = f" ({cost.mean / before_usd:.2f} times)" if before_usd else ""
     right = (
         "" if accuracy is None else f", right on {accuracy.mean * accuracy.n:.0f} of {accuracy.n}"
     )
+    return f", costs {format_usd(1000 * cost.mean)} for 1,000 tasks{times}{right}"
+
+
+def _lead_words(lead: Estimate) -> str:
     return (
-        f"the original asked twice, the answer the referee prefers taken, costs "
-        f"{format_usd(1000 * cost.mean)} for 1,000 tasks{times}{right}; its own referee chose, which "
-        f"flatters its score. Of the map of score and cost, up to {VOLUME_REACH:g} times the original's "
-        f"cost, the picks cover {100 * lead.mean:+.0f} points more than it (between "
-        f"{100 * lead.low:+.0f} and {100 * lead.high:+.0f})"
+        f". Of the map of score and cost, up to {VOLUME_REACH:g} times the original's cost, the picks "
+        f"cover {100 * lead.mean:+.0f} points more than it (between {100 * lead.low:+.0f} and "
+        f"{100 * lead.high:+.0f})"
     )

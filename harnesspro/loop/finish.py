@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harnesspro.core.confirm import Pick, freeze_picks, judge
+from harnesspro.core.controls import AT_RANDOM
 from harnesspro.core.findings import patterns
 from harnesspro.core.front import front_ids
 from harnesspro.core.hashing import content_hash, content_id
@@ -17,11 +18,14 @@ from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.controls import CONTROL_DRAW, SECOND
 from harnesspro.loop.live import complexity, keeping, search_law
+from harnesspro.loop.random_search import CONFIRM_DRAW as RANDOM_DRAW
 from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.evaluate import jobs_for
 from harnesspro.stages.score import own_disagreement
 
 CONFIRM_DRAW, SEALED_DRAW = "confirm/0", "sealed/0"
+_OF_CONTROLS = {CONTROL_DRAW: SECOND, RANDOM_DRAW: AT_RANDOM}
+"""Draw -> under whose name its answers are graded."""
 
 
 def frozen_picks(bench: Bench) -> tuple[Pick, ...]:
@@ -154,7 +158,7 @@ def open_vault(bench: Bench, phase: str) -> Graded | None:
         trial
         for name in (phase, "sealed", "control")
         for trial in scan.trials_of(bench, name)
-        if trial.draw in {CONFIRM_DRAW, SEALED_DRAW, CONTROL_DRAW, "search/0"}
+        if trial.draw in {CONFIRM_DRAW, SEALED_DRAW, "search/0", *_OF_CONTROLS}
     ]
     if kept is None:
         if bench.ports.grader is None or not trials:
@@ -183,8 +187,8 @@ def _graded(opening: Opening, trials: Sequence[Trial]) -> Graded:
         grade = by_digest.get(content_hash(trial.trial_id, trial.answer), "no_gold")
         if grade == "no_gold":
             continue
-        if trial.draw == CONTROL_DRAW:
-            grades[SECOND, trial.task_id] = grade == "right"
+        if trial.draw in _OF_CONTROLS:
+            grades[_OF_CONTROLS[trial.draw], trial.task_id] = grade == "right"
             continue
         grades[trial.harness_id, trial.task_id] = grade == "right"
         if not kept_apart or trial.draw == SEALED_DRAW:
