@@ -119,7 +119,7 @@ def _reason(rejected: int, n: int, *, killed: int, n_wrong: int) -> str:
         return f"stops none of {n_wrong} wrong answers"
     found = f"stops {killed} of {n_wrong} wrong answers, refuses {rejected} of {n} true ones"
     if rejected > MOST_FALSE_REJECTS * n:
-        return f"{found}; more than {MOST_FALSE_REJECTS:.0%} is too many"
+        return f"{found}; more than {100 * MOST_FALSE_REJECTS:.0f} % is too many"
     if killed * n < LEAST_TELLING * rejected * n_wrong:
         return f"{found}; it hardly tells them apart"
     return found

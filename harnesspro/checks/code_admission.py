@@ -38,4 +38,4 @@ def _reason(refused: int, n: int, *, killed: int, n_wrong: int) -> str:
         return f"stops none of {n_wrong} wrong answers"
     found = f"stops {killed} of {n_wrong} wrong answers, refuses {refused} of {n} true ones"
     too_many = refused > MOST_FALSE_REJECTS * n
-    return f"{found}; more than {MOST_FALSE_REJECTS:.0%} is too many" if too_many else found
+    return f"{found}; more than {100 * MOST_FALSE_REJECTS:.0f} % is too many" if too_many else found

@@ -155,8 +155,8 @@ class Concordance:
     def words(self) -> str:
         """What was found, in a sentence."""
         found = (
-            f"checks and panel order two answers alike in {self.share.mean:.0%} of {self.share.n} "
-            f"tasks (at most {self.share.high:.0%}), over {self.n_variants} variants"
+            f"checks and panel order two answers alike in {100 * self.share.mean:.0f} % of {self.share.n} "
+            f"tasks (at most {100 * self.share.high:.0f} %), over {self.n_variants} variants"
         )
         return f"{found}: the checks sit out" if self.raised else found
 

@@ -299,7 +299,7 @@ def next_probes(
     if marks is not None and _hopeless(marks):
         return Enough(
             f"right on {marks.half_hits / 2:g} of {marks.n} pairs: it cannot reach "
-            f"{TRUSTED_HIT_RATE:.0%} any more"
+            f"{100 * TRUSTED_HIT_RATE:.0f} % any more"
         )
     short = TRUSTED_PAIRS - marks.n if marks else ADMITTING_PAIRS + TRUSTED_PAIRS - n_pairs
     wanted = n_pairs + short

@@ -260,7 +260,7 @@ def _probes(n: int) -> str:
 
 
 def _silence(channel: Channel) -> str:
-    return f"silent on {channel.silent:.0%} of probes; " if channel.silent else ""
+    return f"silent on {100 * channel.silent:.0f} % of probes; " if channel.silent else ""
 
 
 def _lead_in_words(channel: Channel) -> str:

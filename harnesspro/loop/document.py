@@ -82,6 +82,7 @@ def document_of(
         calibration=referee.calibration,
         power=power,
         sealed=sealed,
+        answers_tried=bench.base.manifest.answer.kind == "code",
     )
     measured = [key for key in chart.search.ids if key != chart.baseline_id]
     return RunDocument(

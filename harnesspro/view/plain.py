@@ -70,8 +70,8 @@ def print_diagnosis(document: Document, console: Console) -> None:
         wasted = finding["wasted_usd"]
         table.add_row(
             format_usd(1000 * wasted / n if n else 0.0),
-            f"{wasted / spent:.0%}" if spent else "–",
-            f"{finding['lost_success']:.0%}" if finding["lost_success"] else "–",
+            f"{100 * wasted / spent:.0f} %" if spent else "–",
+            f"{100 * finding['lost_success']:.0f} %" if finding["lost_success"] else "–",
             Text(safe_text(f"{finding['pattern']}. {finding['advice']}")),
         )
     console.print(table)

@@ -209,7 +209,7 @@ def test_a_check_that_refuses_true_answers_is_not_admitted():
     grounded = measured["grounded"]
 
     assert not grounded.admitted
-    assert grounded.reason.endswith("more than 5% is too many")
+    assert grounded.reason.endswith("more than 5 % is too many")
 
 
 def test_without_probes_nothing_is_admitted_but_the_owners_own():

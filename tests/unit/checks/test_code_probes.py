@@ -165,7 +165,7 @@ SOME = Check(check_id="c", family="example", name="examples_hold", writer="progr
     [
         ([1.0] * 20, [0.5, 1.0], True, "stops 1 of 2 wrong answers, refuses 0 of 20 true ones"),
         ([None, *[1.0] * 20], [0.0], True, "stops 1 of 1 wrong answers, refuses 0 of 20 true ones"),
-        ([0.9, *[1.0] * 9], [0.0], False, "refuses 1 of 10 true ones; more than 5% is too many"),
+        ([0.9, *[1.0] * 9], [0.0], False, "refuses 1 of 10 true ones; more than 5 % is too many"),
         ([1.0] * 20, [1.0, None], False, "stops none of 2 wrong answers"),
         ([None], [0.0], False, "says nothing of any probe"),
     ],

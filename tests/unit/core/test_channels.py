@@ -72,7 +72,7 @@ def test_a_channel_is_measured_where_it_speaks() -> None:
     assert (channel.auc.mean, channel.auc.n, channel.silent) == (0.9, 20, 0.75)
     assert channel.admitted
     assert channel.reason.startswith(
-        "silent on 75% of probes; beats chance by 40 points (at least "
+        "silent on 75 % of probes; beats chance by 40 points (at least "
     )
 
 
@@ -80,7 +80,7 @@ def test_a_channel_that_hardly_ever_speaks_is_not_admitted_however_right() -> No
     short = measured(pairs(LEAST_PROBES - 1, 0, 99))
     assert not short.admitted
     assert short.reason == (
-        "silent on 90% of probes; it tells answers apart on 11 probes only, and 12 are asked for"
+        "silent on 90 % of probes; it tells answers apart on 11 probes only, and 12 are asked for"
     )
     assert measured(pairs(LEAST_PROBES, 0, 99)).admitted
 

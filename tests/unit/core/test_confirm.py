@@ -279,7 +279,7 @@ def test_a_trusted_referee_can_carry_what_agreement_cannot():
     assert found.reason.startswith(
         "30 of 500 answers changed; by the referee (0 answers worse, 30 better) at most "
         f"{100 * found.loss_upper:.1f} points of accuracy are lost, as long as it is right on "
-        f"{found.tipping_hit_rate:.0%} of them; not worse by more than 5 points, and it is cheaper"
+        f"{100 * found.tipping_hit_rate:.0f} % of them; not worse by more than 5 points, and it is cheaper"
     )
 
 

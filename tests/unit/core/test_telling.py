@@ -286,3 +286,16 @@ def test_after_the_opening_the_report_says_what_the_score_was_worth():
 def _patch(candidate):
     assert candidate.patch is not None
     return candidate.patch
+
+
+def test_where_answers_are_tried_the_bound_is_said_to_be_a_little_too_low():
+    half = rows(0.5)
+    chart = a_chart(
+        a_law(half=half),
+        a_candidate("half"),
+        confirm=a_law(n=64, half=rows(0.5, n=64)),
+        verdicts=(a_verdict("half"),),
+    )
+
+    assert any("a little too low" in line for line in said(chart, answers_tried=True))
+    assert not any("a little too low" in line for line in said(chart))

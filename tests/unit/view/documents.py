@@ -332,7 +332,7 @@ def judged_document(*, trusted: bool = True, **more: Any) -> RunDocument:
         tipping_hit_rate=0.74,
         cheaper_up_to_usd=0.012,
         reason="9 of 96 answers changed; by the referee (3 answers worse, 6 better) at most 4.1 "
-        "points of accuracy are lost, as long as it is right on 74% of them; not worse by more than 5 "
+        "points of accuracy are lost, as long as it is right on 74 % of them; not worse by more than 5 "
         "points, and it is cheaper as long as no trial costs more than $0.0120",
     )
     power = document().power.model_copy(update={"n_reused": 96, "n_earlier_runs": 2})
