@@ -122,6 +122,7 @@ def _grant(job: TrialJob) -> Grant:
         task_id=job.task.task_id,
         draw=job.draw,
         purse=job.purse,
+        within=job.within,
         models=dict(job.models),
         max_output_tokens={name: role.max_output_tokens for name, role in manifest.roles.items()},
         limits=manifest.limits,

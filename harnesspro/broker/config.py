@@ -19,6 +19,8 @@ class BrokerConfig(Record):
     """Path of the orchestrator's socket, mode 0600."""
     cap_nanos: Annotated[int, Field(ge=0)] | None
     """The run's cap; None = no cap."""
+    improver_cap_nanos: Annotated[int, Field(ge=0)] | None = None
+    """The most of it that thinking may take; None = only the run's cap binds it."""
     prices: dict[str, Price]
     """Frozen for the run; a model that is not here is not called."""
     call_timeout_s: Annotated[float, Field(gt=0)]

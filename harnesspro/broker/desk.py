@@ -6,6 +6,7 @@ import random
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,6 +33,7 @@ from harnesspro.core.ports import (
     Metered,
     ModelProvider,
     PlannedCall,
+    Purse,
     RunLedger,
 )
 from harnesspro.core.records import Price
@@ -55,7 +57,7 @@ class CallDesk:
         self._providers: dict[str, ModelProvider] = {}
         self._flights: SingleFlight[Answer] = SingleFlight()
         self._purse = threading.Condition()
-        self._n_sent = 0
+        self._n_sent: Counter[str] = Counter()
 
     def open_trial(self, grant: Grant) -> str:
         """A fresh token for one trial.
@@ -124,19 +126,31 @@ class CallDesk:
             role=role,
             draw=grant.draw,
             purse=grant.purse,
+            within=self._purses(grant),
             replay_key=key,
             reserved_nanos=ticket.worst_nanos,
             paid=self._config.prices[request.model].paid,
             request=request.model_copy(update={"seed": seed_for(key)}),
         )
 
+    def _purses(self, grant: Grant) -> tuple[Purse, ...]:
+        """Every purse a trial's calls are reserved from: the run's, its side's, and those named."""
+        improver_cap = self._config.improver_cap_nanos
+        run = Purse(path="run", kind="run", cap_nanos=self._config.cap_nanos)
+        if grant.purse == "improver":
+            side = Purse(path="run/improver", kind="improver", cap_nanos=improver_cap)
+        else:
+            side = Purse(path="run/target", kind="run")
+        return (run, side, *grant.within)
+
     def _answer(self, trial: OpenTrial, call: PlannedCall) -> Answer:
         """The answer, its failures told to the trial and turned into what HTTP says."""
         try:
             return self._answer_once(call)
         except BudgetExhausted as error:
-            trial.run_budget_is_gone()
-            raise Refused(402, "limit", "the run's budget is used up") from error
+            kind = next(p.kind for p in call.within if p.path == error.purse_path)
+            trial.purse_is_empty(kind)
+            raise Refused(402, "limit", f"the {kind}'s budget is used up") from error
         except RequestRefused as error:
             raise Refused(400, "invalid", error.found) from error
         except (ProviderError, ModelUnknown) as error:
@@ -175,7 +189,7 @@ class CallDesk:
             end = CallEnd("failed", fault=str(error))
             raise
         finally:
-            self._settle(call_id, end)
+            self._settle(call_id, call, end)
         return Answer(reply, nanos, paid_nanos=nanos if call.paid else 0, replayed=False)
 
     def _send(self, call: PlannedCall) -> int:
@@ -183,21 +197,21 @@ class CallDesk:
         with self._purse:
             while True:
                 try:
-                    call_id = self._ledger.send(call, cap_nanos=self._config.cap_nanos)
-                except BudgetExhausted:
-                    if self._n_sent == 0:
+                    call_id = self._ledger.send(call)
+                except BudgetExhausted as error:
+                    if self._n_sent[error.purse_path] == 0:
                         raise
                     self._purse.wait()
                 else:
-                    self._n_sent += 1
+                    self._n_sent.update(purse.path for purse in call.within)
                     return call_id
 
-    def _settle(self, call_id: int, end: CallEnd) -> None:
+    def _settle(self, call_id: int, call: PlannedCall, end: CallEnd) -> None:
         try:
             self._ledger.settle(call_id, end)
         finally:
             with self._purse:
-                self._n_sent -= 1
+                self._n_sent.subtract(purse.path for purse in call.within)
                 self._purse.notify_all()
 
     def _try(self, provider: ModelProvider, request: ChatRequest) -> ChatReply:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from harnesspro.broker.wire import Refused
 from harnesspro.core.money import format_usd, nanos_from_usd, usd_from_nanos
-from harnesspro.core.ports import ChatReply, Grant, Metered
+from harnesspro.core.ports import ChatReply, Grant, Metered, PurseKind
 from harnesspro.core.records import Usage
 
 
@@ -82,9 +82,9 @@ class OpenTrial:
                 self._answers.append(answer)
             self._idle.notify_all()
 
-    def run_budget_is_gone(self) -> None:
-        """Remember that the run's purse, not the trial's, refused."""
-        self._limit_hit = self._limit_hit or "run_budget"
+    def purse_is_empty(self, kind: PurseKind) -> None:
+        """Remember that a purse around the trial, not its own limit, refused."""
+        self._limit_hit = self._limit_hit or f"{kind}_budget"
 
     def ground_gave_way(self, fault: str) -> None:
         """Remember that a call failed through no fault of the harness."""

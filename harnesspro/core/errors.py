@@ -93,6 +93,8 @@ class BudgetExhausted(HarnessProError):
     """A purse cannot cover the worst case of the next call."""
 
     exit_code = 4
+    purse_path = "run"
+    """Which purse; the raiser names another where it is not the run's."""
 
 
 class ProviderError(HarnessProError):

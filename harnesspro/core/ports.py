@@ -90,6 +90,19 @@ class ModelProvider(Protocol):
 # --- trials ------------------------------------------------------------------------------------
 
 
+PurseKind = Literal["run", "improver", "round", "candidate"]
+
+
+class Purse(Record):
+    """A purse a trial spends from, inside another: what it holds binds those within it."""
+
+    path: str
+    """Its name behind those it lies in, parted by `/`; `run` holds all others."""
+    kind: PurseKind
+    cap_nanos: int | None = None
+    """The most it may hold and spend, attributed; None = only what it lies in binds it."""
+
+
 class Grant(Record):
     """What one trial may do at the broker. The token that stands for it dies with the trial."""
 
@@ -99,11 +112,18 @@ class Grant(Record):
     draw: str
     """Part of the replay key: the same request in the same draw is one reply (see `Meter`)."""
     purse: PurseName
+    within: tuple[Purse, ...] = ()
+    """Purses of its own side that the trial spends from too, outermost first."""
     models: dict[str, str]
     """Role -> model."""
     max_output_tokens: dict[str, int]
     """Role -> bound."""
     limits: Limits
+
+
+LimitHit = Literal[
+    "usd", "calls", "run_budget", "improver_budget", "round_budget", "candidate_budget"
+]
 
 
 class Metered(Record):
@@ -116,7 +136,7 @@ class Metered(Record):
     """Attributed, replayed calls in full."""
     paid_nanos: int
     model_latency_s: float
-    limit_hit: Literal["usd", "calls", "run_budget"] | None = None
+    limit_hit: LimitHit | None = None
     ground_fault: str | None = None
     """Set when a provider failed for good during the trial: the trial is void."""
 
@@ -174,6 +194,8 @@ class PlannedCall:
     paid: bool
     """Whether a bill arrives (`Price.paid`)."""
     request: ChatRequest
+    within: tuple[Purse, ...] = (Purse(path="run", kind="run"),)
+    """Every purse it is reserved from, the run's first, each inside the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +226,7 @@ class CallLedger(Protocol):
     """What the broker writes of model calls, and the run's purse. Thread-safe.
 
     A call that was sent when the writer died is found ambiguous when the ledger is opened again.
-    Charged to the purse: attributed dollars of every call that was not replayed.
+    Charged to the purses: attributed dollars of every call that was not replayed.
     """
 
     def open_attempt(self, grant: Grant) -> int:
@@ -213,12 +235,13 @@ class CallLedger(Protocol):
     def replay(self, call: PlannedCall) -> RecordedCall | None:
         """The done call under this replay key, recorded durably as replayed by `call`; or None."""
 
-    def send(self, call: PlannedCall, *, cap_nanos: int | None) -> int:
-        """Reserve the worst case and record the call as sent, durably, in one step; its call id.
+    def send(self, call: PlannedCall) -> int:
+        """Reserve the worst case from every purse of the call and record it as sent, durably, in one
+        step; its call id.
 
         Raises:
-            BudgetExhausted: reserved and charged with this call would pass the cap; nothing is
-                recorded.
+            BudgetExhausted: reserved and charged with this call would pass the cap of a purse, which
+                the error names; nothing is reserved or recorded.
         """
 
     def settle(self, call_id: int, end: CallEnd) -> None:
@@ -296,6 +319,8 @@ class TrialJob:
     purse: PurseName
     models: Mapping[str, str]
     attempt: int = 0
+    within: tuple[Purse, ...] = ()
+    """Purses of its own side that it spends from too, outermost first."""
 
     @property
     def trial_id(self) -> str:

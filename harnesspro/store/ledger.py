@@ -62,6 +62,15 @@ class CallRecord(Record):
     created_at: str
 
 
+class PurseRecord(Record):
+    """What a purse holds for calls in flight and has given."""
+
+    path: str
+    cap_nanos: int | None
+    reserved_nanos: int
+    charged_nanos: int
+
+
 class _Reading:
     """What writer and reader have in common: one connection, one lock, the questions."""
 
@@ -88,6 +97,18 @@ class _Reading:
             target_usd=usd_from_nanos(row["target"]),
             paid_usd=usd_from_nanos(row["paid"]),
             n_ambiguous_calls=row["n_ambiguous"],
+        )
+
+    def purses(self) -> tuple[PurseRecord, ...]:
+        """Every purse that was spent from, in the order of their paths."""
+        return tuple(
+            PurseRecord(
+                path=row["name"],
+                cap_nanos=row["cap_nanos"],
+                reserved_nanos=row["reserved_nanos"],
+                charged_nanos=row["charged_nanos"] + row["overrun_nanos"],
+            )
+            for row in self._query(rows.ALL_PURSES)
         )
 
     def calls(self) -> tuple[CallRecord, ...]:
@@ -212,12 +233,14 @@ class LedgerWriter(_Reading):
             connection.execute(rows.PUT_CALL, values)
         return original
 
-    def send(self, call: PlannedCall, *, cap_nanos: int | None) -> int:
-        asked = {"cap": cap_nanos, "amount": call.reserved_nanos}
+    def send(self, call: PlannedCall) -> int:
         with self._transaction() as connection:
-            if connection.execute(rows.RESERVE, asked).rowcount == 0:
-                purse = connection.execute(rows.PURSE).fetchone()
-                raise _refused(purse, call.reserved_nanos, cap_nanos=cap_nanos or 0)
+            for purse in call.within:
+                asked = {"name": purse.path, "cap": purse.cap_nanos, "amount": call.reserved_nanos}
+                connection.execute(rows.OPEN_PURSE, (purse.path,))
+                if connection.execute(rows.RESERVE, asked).rowcount == 0:
+                    held = connection.execute(rows.PURSE, (purse.path,)).fetchone()
+                    raise _refused(held, call.reserved_nanos, cap_nanos=purse.cap_nanos or 0)
             cursor = connection.execute(rows.PUT_CALL, rows.planned(call, _now()))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -229,7 +252,8 @@ class LedgerWriter(_Reading):
                 raise IntegrityError(f"ledger: call {call_id}", "not in flight")
             values = rows.ended(sent, end)
             connection.execute(rows.END_CALL, values)
-            connection.execute(rows.SETTLE_PURSE, values)
+            settled = [{**values, "name": path} for path in rows.paths(sent["purse_path"])]
+            connection.executemany(rows.SETTLE_PURSE, settled)
 
     def _check(self) -> None:
         problems = [row[0] for row in self._query("PRAGMA integrity_check") if row[0] != "ok"]
@@ -260,9 +284,22 @@ def _open_for_writing(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    _refuse_older(connection, path)
     connection.executescript(rows.SCHEMA)
     path.chmod(0o600)
     return connection
+
+
+def _refuse_older(connection: sqlite3.Connection, path: Path) -> None:
+    made = connection.execute("PRAGMA user_version").fetchone()[0]
+    begun = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if begun and made != rows.VERSION:
+        raise ConfigError(
+            str(path),
+            f"a ledger of form {made}, from another version of this program",
+            expected=f"form {rows.VERSION}",
+            fix="go on with the version that began it, or start a new run",
+        )
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -293,12 +330,14 @@ def _refused(purse: sqlite3.Row, amount: int, *, cap_nanos: int) -> BudgetExhaus
         return format_usd(usd_from_nanos(nanos))
 
     spent, held = purse["charged_nanos"] + purse["overrun_nanos"], purse["reserved_nanos"]
-    return BudgetExhausted(
-        "budget of the run",
+    error = BudgetExhausted(
+        f"budget of the {purse['name'].replace('/', ', ')}",
         f"{usd(spent)} of {usd(cap_nanos)} spent and {usd(held)} held for calls in flight; "
         f"the next call may cost {usd(amount)}",
         fix="raise the budget to go on",
     )
+    error.purse_path = purse["name"]
+    return error
 
 
 def _now() -> str:

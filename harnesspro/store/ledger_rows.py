@@ -11,7 +11,10 @@ from harnesspro.core.ports import CallEnd, ChatReply, PlannedCall, RecordedCall
 from harnesspro.core.records import Step, Usage
 
 # Records and attempts are only ever added; a call moves once, from `sent` to its end.
-SCHEMA = """
+VERSION = 2
+"""Of the tables; a ledger of another form is not written."""
+SCHEMA = f"""
+PRAGMA user_version = {VERSION};
 CREATE TABLE IF NOT EXISTS records (
   seq INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -28,7 +31,6 @@ CREATE TABLE IF NOT EXISTS purses (
   overrun_nanos INTEGER NOT NULL DEFAULT 0 CHECK (overrun_nanos >= 0),
   CHECK (cap_nanos IS NULL OR reserved_nanos + charged_nanos <= cap_nanos)
 ) STRICT;
-INSERT OR IGNORE INTO purses (name) VALUES ('run');
 CREATE TABLE IF NOT EXISTS attempts (
   trial_id TEXT NOT NULL,
   attempt INTEGER NOT NULL,
@@ -45,6 +47,7 @@ CREATE TABLE IF NOT EXISTS calls (
   model TEXT NOT NULL,
   draw TEXT NOT NULL,
   purse TEXT NOT NULL CHECK (purse IN ('improver', 'target')),
+  purse_path TEXT NOT NULL,
   replay_key TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('sent', 'done', 'failed', 'ambiguous')),
   paid INTEGER NOT NULL CHECK (paid IN (0, 1)),
@@ -86,30 +89,34 @@ PUT_ATTEMPT = (
     "INSERT INTO attempts (trial_id, attempt, trial_grant, created_at) VALUES (?, ?, ?, ?)"
 )
 
-PURSE = "SELECT * FROM purses WHERE name = 'run'"
+PURSE = "SELECT * FROM purses WHERE name = ?"
+OPEN_PURSE = "INSERT OR IGNORE INTO purses (name) VALUES (?)"
 RESERVE = """
 UPDATE purses SET cap_nanos = :cap, reserved_nanos = reserved_nanos + :amount
-WHERE name = 'run' AND (
+WHERE name = :name AND (
   :cap IS NULL OR reserved_nanos + charged_nanos + overrun_nanos + :amount <= :cap)
 """
 SETTLE_PURSE = """
 UPDATE purses SET reserved_nanos = reserved_nanos - :reserved_nanos,
   charged_nanos = charged_nanos + min(:charged_nanos, :reserved_nanos),
   overrun_nanos = overrun_nanos + max(:charged_nanos - :reserved_nanos, 0)
-WHERE name = 'run'
+WHERE name = :name
 """
+ALL_PURSES = "SELECT * FROM purses ORDER BY name"
 
 PUT_CALL = """
-INSERT INTO calls (trial_id, attempt, call_index, role, model, draw, purse, replay_key, state,
-  paid, reserved_nanos, attributed_nanos, request, replay_of, created_at)
-VALUES (:trial_id, :attempt, :call_index, :role, :model, :draw, :purse, :replay_key, :state,
-  :paid, :reserved_nanos, :attributed_nanos, :request, :replay_of, :created_at)
+INSERT INTO calls (trial_id, attempt, call_index, role, model, draw, purse, purse_path, replay_key,
+  state, paid, reserved_nanos, attributed_nanos, request, replay_of, created_at)
+VALUES (:trial_id, :attempt, :call_index, :role, :model, :draw, :purse, :purse_path, :replay_key,
+  :state, :paid, :reserved_nanos, :attributed_nanos, :request, :replay_of, :created_at)
 """
 FIND_DONE = """
 SELECT call_id, reply, attributed_nanos FROM calls
 WHERE replay_key = ? AND state = 'done' AND replay_of IS NULL
 """
-SENT_CALL = "SELECT call_id, paid, reserved_nanos FROM calls WHERE call_id = ? AND state = 'sent'"
+SENT_CALL = """
+SELECT call_id, paid, reserved_nanos, purse_path FROM calls WHERE call_id = ? AND state = 'sent'
+"""
 END_CALL = """
 UPDATE calls SET state = :state, attributed_nanos = :attributed_nanos, paid_nanos = :paid_nanos,
   charged_nanos = :charged_nanos, reply = :reply, usage = :usage, finish_reason = :finish_reason,
@@ -126,7 +133,6 @@ WHERE state = 'sent'
 """
 RELEASE_RESERVATIONS = """
 UPDATE purses SET charged_nanos = charged_nanos + reserved_nanos, reserved_nanos = 0
-WHERE name = 'run'
 """
 
 SPEND = """
@@ -164,6 +170,7 @@ def planned(call: PlannedCall, created_at: str) -> dict[str, Any]:
         "model": call.request.model,
         "draw": call.draw,
         "purse": call.purse,
+        "purse_path": call.within[-1].path,
         "replay_key": call.replay_key,
         "state": "sent",
         "paid": int(call.paid),
@@ -173,6 +180,12 @@ def planned(call: PlannedCall, created_at: str) -> dict[str, Any]:
         "replay_of": None,
         "created_at": created_at,
     }
+
+
+def paths(innermost: str) -> list[str]:
+    """A purse and all it lies in, the outermost first."""
+    names = innermost.split("/")
+    return ["/".join(names[: n + 1]) for n in range(len(names))]
 
 
 def ended(sent: sqlite3.Row, end: CallEnd) -> dict[str, Any]:

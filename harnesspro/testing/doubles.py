@@ -84,11 +84,14 @@ class MemoryLedger:
                     return found
         return None
 
-    def send(self, call: PlannedCall, *, cap_nanos: int | None) -> int:
+    def send(self, call: PlannedCall) -> int:
         with self._lock:
-            committed = sum(self._committed(each) for each in range(len(self._calls)))
-            if cap_nanos is not None and committed + call.reserved_nanos > cap_nanos:
-                raise BudgetExhausted("budget of the run", "the next call may pass it")
+            for purse in call.within:
+                held = self._held(purse.path)
+                if purse.cap_nanos is not None and held + call.reserved_nanos > purse.cap_nanos:
+                    error = BudgetExhausted(f"budget of {purse.path}", "the next call may pass it")
+                    error.purse_path = purse.path
+                    raise error
             self._calls.append(call)
             return len(self._calls) - 1
 
@@ -111,6 +114,14 @@ class MemoryLedger:
             target_usd=total("target"),
             paid_usd=usd_from_nanos(sum(nanos for call, nanos in ended if call.paid)),
             n_ambiguous_calls=n_ambiguous,
+        )
+
+    def _held(self, path: str) -> int:
+        """What a purse's calls hold or took of it."""
+        return sum(
+            self._committed(call_id)
+            for call_id, call in enumerate(self._calls)
+            if path in {purse.path for purse in call.within}
         )
 
     def _committed(self, call_id: int) -> int:

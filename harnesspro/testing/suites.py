@@ -13,6 +13,7 @@ import json
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from harnesspro.core.ports import (
     Grant,
     Ledger,
     PlannedCall,
+    Purse,
     PurseName,
     RunLedger,
     Sandbox,
@@ -132,6 +134,11 @@ def _call(
     )
 
 
+def _capped(call: PlannedCall, nanos: int, *inner: Purse) -> PlannedCall:
+    """The call, reserved from a run's purse with a cap and from those inside it."""
+    return replace(call, within=(Purse(path="run", kind="run", cap_nanos=nanos), *inner))
+
+
 def _done(nanos: int = 40) -> CallEnd:
     usage = Usage(uncached_in_tokens=3, out_tokens=2)
     reply = ChatReply(text="yes", finish_reason="stop", usage=usage, model="m", latency_s=0.5)
@@ -146,7 +153,7 @@ def attempts_are_counted_from_zero(ledger: RunLedger) -> None:
 def a_done_call_is_replayed_for_nothing(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
     assert ledger.replay(_call()) is None
-    ledger.settle(ledger.send(_call(), cap_nanos=100), _done(40))
+    ledger.settle(ledger.send(_capped(_call(), 100)), _done(40))
     found = ledger.replay(_call(index=1))
     assert found is not None
     assert (found.reply.text, found.attributed_nanos) == ("yes", 40)
@@ -160,10 +167,10 @@ def a_done_call_is_replayed_for_nothing(ledger: RunLedger) -> None:
 
 def the_steps_are_those_of_the_last_attempt(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    ledger.settle(ledger.send(_call("first"), cap_nanos=None), _done())
+    ledger.settle(ledger.send(_call("first")), _done())
     ledger.open_attempt(_grant())
     assert ledger.steps("t-1") == ()
-    ledger.settle(ledger.send(_call("second", attempt=1), cap_nanos=None), _done())
+    ledger.settle(ledger.send(_call("second", attempt=1)), _done())
     (step,) = ledger.steps("t-1")
     assert step.request == {
         "messages": [{"role": "user", "content": "second"}],
@@ -173,17 +180,17 @@ def the_steps_are_those_of_the_last_attempt(ledger: RunLedger) -> None:
 
 def calls_in_flight_hold_their_worst_case(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    first = ledger.send(_call("a"), cap_nanos=150)
-    assert _raises(BudgetExhausted, lambda: ledger.send(_call("b", index=1), cap_nanos=150))
+    first = ledger.send(_capped(_call("a"), 150))
+    assert _raises(BudgetExhausted, lambda: ledger.send(_capped(_call("b", index=1), 150)))
     ledger.settle(first, _done(40))
-    ledger.send(_call("b", index=1), cap_nanos=150)
-    assert _raises(BudgetExhausted, lambda: ledger.send(_call("c", index=2), cap_nanos=150))
+    ledger.send(_capped(_call("b", index=1), 150))
+    assert _raises(BudgetExhausted, lambda: ledger.send(_capped(_call("c", index=2), 150)))
 
 
 def a_failed_call_gives_its_reservation_back(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    ledger.settle(ledger.send(_call("a"), cap_nanos=100), CallEnd("failed", fault="refused"))
-    ledger.send(_call("b", index=1), cap_nanos=100)
+    ledger.settle(ledger.send(_capped(_call("a"), 100)), CallEnd("failed", fault="refused"))
+    ledger.send(_capped(_call("b", index=1), 100))
     assert ledger.replay(_call("a", index=2)) is None
     assert ledger.spend() == Spend(improver_usd=0.0, target_usd=0.0, paid_usd=0.0)
 
@@ -191,8 +198,8 @@ def a_failed_call_gives_its_reservation_back(ledger: RunLedger) -> None:
 def an_ambiguous_call_stays_charged_at_its_reservation(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
     call = _call("a", purse="improver")
-    ledger.settle(ledger.send(call, cap_nanos=100), CallEnd("ambiguous", fault="silence"))
-    assert _raises(BudgetExhausted, lambda: ledger.send(_call("b", index=1), cap_nanos=100))
+    ledger.settle(ledger.send(_capped(call, 100)), CallEnd("ambiguous", fault="silence"))
+    assert _raises(BudgetExhausted, lambda: ledger.send(_capped(_call("b", index=1), 100)))
     assert ledger.spend() == Spend(
         improver_usd=1e-7, target_usd=0.0, paid_usd=1e-7, n_ambiguous_calls=1
     )
@@ -200,23 +207,41 @@ def an_ambiguous_call_stays_charged_at_its_reservation(ledger: RunLedger) -> Non
 
 def a_call_that_costs_no_bill_is_attributed_and_binds_the_cap(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    ledger.settle(ledger.send(_call("a", paid=False), cap_nanos=100), _done(40))
+    ledger.settle(ledger.send(_capped(_call("a", paid=False), 100)), _done(40))
     assert ledger.spend() == Spend(improver_usd=0.0, target_usd=4e-8, paid_usd=0.0)
-    assert _raises(BudgetExhausted, lambda: ledger.send(_call("b", index=1), cap_nanos=100))
+    assert _raises(BudgetExhausted, lambda: ledger.send(_capped(_call("b", index=1), 100)))
 
 
 def a_call_ends_once(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    call_id = ledger.send(_call(), cap_nanos=None)
+    call_id = ledger.send(_call())
     ledger.settle(call_id, _done())
     assert _raises(IntegrityError, lambda: ledger.settle(call_id, _done()))
 
 
 def a_bill_above_the_reservation_counts_in_full(ledger: RunLedger) -> None:
     ledger.open_attempt(_grant())
-    ledger.settle(ledger.send(_call("a"), cap_nanos=200), _done(130))
+    ledger.settle(ledger.send(_capped(_call("a"), 200)), _done(130))
     assert ledger.spend().paid_usd == 1.3e-7
-    assert _raises(BudgetExhausted, lambda: ledger.send(_call("b", index=1), cap_nanos=200))
+    assert _raises(BudgetExhausted, lambda: ledger.send(_capped(_call("b", index=1), 200)))
+
+
+def _purse_that_refuses(ledger: RunLedger, call: PlannedCall) -> str | None:
+    try:
+        ledger.send(call)
+    except BudgetExhausted as error:
+        return error.purse_path
+    return None
+
+
+def a_purse_inside_another_binds_too_and_is_named(ledger: RunLedger) -> None:
+    ledger.open_attempt(_grant())
+    inner = Purse(path="run/target", kind="candidate", cap_nanos=150)
+    ledger.settle(ledger.send(_capped(_call("a"), 1000, inner)), _done(60))
+    refused = _capped(_call("b", index=1), 1000, inner)
+    assert _purse_that_refuses(ledger, refused) == "run/target"
+    # What the inner purse refused, the outer one does not hold.
+    ledger.send(_capped(_call("b", index=1, reserved_nanos=940), 1000))
 
 
 CALL_LEDGER_CASES: tuple[Callable[[RunLedger], None], ...] = (
@@ -229,6 +254,7 @@ CALL_LEDGER_CASES: tuple[Callable[[RunLedger], None], ...] = (
     a_call_that_costs_no_bill_is_attributed_and_binds_the_cap,
     a_call_ends_once,
     a_bill_above_the_reservation_counts_in_full,
+    a_purse_inside_another_binds_too_and_is_named,
 )
 
 

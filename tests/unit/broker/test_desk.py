@@ -16,7 +16,7 @@ from harnesspro.core.errors import (
     RequestRefused,
     UsageError,
 )
-from harnesspro.core.ports import ChatReply, Metered
+from harnesspro.core.ports import ChatReply, Metered, Purse
 from harnesspro.core.records import Limits, Usage
 from harnesspro.testing.doubles import MemoryLedger, ScriptedProvider, reply_of
 from tests.unit.broker.builders import MODEL, body, config, grant, price
@@ -152,6 +152,40 @@ def test_the_runs_cap_refuses_and_says_that_it_was_the_run():
     assert provider.requests == []
 
 
+@pytest.mark.parametrize(
+    ("of", "limit_hit"),
+    [
+        ({"purse": "improver"}, "improver_budget"),
+        (
+            {"within": (Purse(path="run/target/round 1", kind="round", cap_nanos=100),)},
+            "round_budget",
+        ),
+        (
+            {
+                "within": (
+                    Purse(path="run/target/round 1", kind="round"),
+                    Purse(path="run/target/round 1/h", kind="candidate", cap_nanos=100),
+                )
+            },
+            "candidate_budget",
+        ),
+    ],
+)
+def test_a_purse_inside_the_runs_refuses_and_says_which(of, limit_hit):
+    desk, provider = desk_with("one", cap_nanos=10**6, improver_cap_nanos=100)
+    token = desk.open_trial(grant(**of))
+
+    assert refusal(desk, token) == (402, "limit")
+    assert desk.close_trial(token).limit_hit == limit_hit
+    assert provider.requests == []
+
+
+def test_what_thinking_may_not_spend_measuring_still_may():
+    desk, _ = desk_with("one", cap_nanos=10**6, improver_cap_nanos=100)
+
+    assert ask(desk, desk.open_trial(grant())) == "one"
+
+
 def test_a_call_waits_for_what_calls_in_flight_give_back():
     started, release = threading.Event(), threading.Event()
 
@@ -176,9 +210,9 @@ def test_a_call_waits_for_what_calls_in_flight_give_back():
     assert [desk.close_trial(token).limit_hit for token in (first, second)] == [None, None]
 
 
-def test_thirty_two_trials_at_once_never_pass_the_cap():
-    desk, provider = desk_with(*[lambda request: reply(n_in=100, n_out=50)] * 96, cap_nanos=3000)
-    tokens = [desk.open_trial(grant(f"t-{n}")) for n in range(32)]
+def test_sixty_four_trials_at_once_never_pass_the_cap():
+    desk, provider = desk_with(*[lambda request: reply(n_in=100, n_out=50)] * 192, cap_nanos=3000)
+    tokens = [desk.open_trial(grant(f"t-{n}")) for n in range(64)]
 
     def run(token):
         for turn in range(3):

@@ -60,6 +60,8 @@ def test_a_family_stops_what_one_of_its_checks_stops():
 
     assert admitted
     for check in admitted:
+        assert check.kill_rate is not None
+        assert check.family_kill_rate is not None
         assert 0 < check.kill_rate <= check.family_kill_rate <= 1
         assert check.family_kill_rate == rates[check.family]
     assert all(check.family_kill_rate is None for check in measured if not check.admitted)

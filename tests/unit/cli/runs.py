@@ -152,6 +152,6 @@ def record(ledger: LedgerWriter, one: Trial) -> None:
         model="sim/small",
         latency_s=1.5,
     )
-    call_id = ledger.send(planned, cap_nanos=None)
+    call_id = ledger.send(planned)
     ledger.settle(call_id, CallEnd("done", reply=reply, attributed_nanos=2500))
     ledger.put("trial", one.trial_id, one.model_dump(mode="json"))

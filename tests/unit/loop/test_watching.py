@@ -113,8 +113,11 @@ def test_where_the_score_rises_alone_the_search_goes_back_to_where_both_agreed(t
     for index, (score, accuracy) in enumerate([(0.5, 0.6), (0.7, 0.6), (0.9, 0.5)]):
         put_standing(bench, index, score=score, accuracy=accuracy, who=f"h{index}")
 
+    found = divergence(bench)
+
     assert went_astray(bench) == "h0"
-    assert divergence(bench).words.endswith("back to round 0")
+    assert found is not None
+    assert found.words.endswith("back to round 0")
 
 
 def test_where_probes_follow_the_score_nothing_is_wrong(tmp_path):
@@ -222,6 +225,7 @@ def test_checks_are_held_against_an_independent_panel(tmp_path, liked, share):
 
     found = concordance(bench, freeze(bench.referee.checks, (PANEL,)))
 
+    assert found is not None
     assert (found.share.mean, found.share.n, found.n_variants) == (share, 5, 2)
     assert not found.raised  # of two variants nothing is concluded
 

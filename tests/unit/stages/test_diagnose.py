@@ -46,7 +46,7 @@ def called(ledger, trial, *replies):
         usage = Usage(uncached_in_tokens=50, out_tokens=len(text.split()))
         reply = ChatReply(text=text, finish_reason="stop", usage=usage, model="m", latency_s=0.1)
         end = CallEnd("done", reply=reply, attributed_nanos=1000)
-        ledger.settle(ledger.send(planned, cap_nanos=None), end)
+        ledger.settle(ledger.send(planned), end)
 
 
 def wasteful(n=12):

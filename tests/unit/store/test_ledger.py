@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from harnesspro.core.errors import (
     RunLocked,
     UsageError,
 )
-from harnesspro.core.ports import CallEnd, ChatReply, ChatRequest, Grant, PlannedCall
+from harnesspro.core.ports import CallEnd, ChatReply, ChatRequest, Grant, PlannedCall, Purse
 from harnesspro.core.records import Limits, Usage
 from harnesspro.store.ledger import LedgerReader, LedgerWriter
 from harnesspro.store.run_lock import file_system_of
@@ -53,6 +54,10 @@ def call(index=0, *, nanos=100, paid=True):
     )
 
 
+def capped(planned, nanos):
+    return replace(planned, within=(Purse(path="run", kind="run", cap_nanos=nanos),))
+
+
 def done(nanos):
     usage = Usage(uncached_in_tokens=1, out_tokens=1)
     reply = ChatReply(text="yes", finish_reason="stop", usage=usage, model="m", latency_s=0.1)
@@ -70,19 +75,19 @@ def writer(tmp_path):
 def purse_of(run_dir):
     with sqlite3.connect(run_dir / "ledger.db") as connection:
         return connection.execute(
-            "SELECT cap_nanos, reserved_nanos, charged_nanos FROM purses"
+            "SELECT cap_nanos, reserved_nanos, charged_nanos FROM purses WHERE name = 'run'"
         ).fetchone()
 
 
 CRASH = """
 import os, sys
 sys.path.insert(0, {tests!r})
-from test_ledger import GRANT, LedgerWriter, call, done
+from test_ledger import GRANT, LedgerWriter, call, capped, done
 writer = LedgerWriter({run_dir!r})
 writer.open_attempt(GRANT)
-writer.settle(writer.send(call(0), cap_nanos=1000), done(40))
-writer.send(call(1, nanos=300), cap_nanos=1000)
-writer.send(call(2, nanos=200, paid=False), cap_nanos=1000)
+writer.settle(writer.send(capped(call(0), 1000)), done(40))
+writer.send(capped(call(1, nanos=300), 1000))
+writer.send(capped(call(2, nanos=200, paid=False), 1000))
 writer.put("trial", "kept", 1)
 print("sent", flush=True)
 sys.stdin.read()
@@ -107,8 +112,8 @@ def test_a_call_in_flight_when_the_writer_is_killed_is_ambiguous_and_stays_charg
     )
     assert writer.get("trial", "kept") == 1
     with pytest.raises(BudgetExhausted, match=r"0 held for calls in flight"):
-        writer.send(call(3, nanos=461), cap_nanos=1000)
-    writer.send(call(3, nanos=460), cap_nanos=1000)
+        writer.send(capped(call(3, nanos=461), 1000))
+    writer.send(capped(call(3, nanos=460), 1000))
     writer.close()
     assert purse_of(tmp_path) == (1000, 460, 540)
 
@@ -182,7 +187,7 @@ def test_a_damaged_page_is_found_when_the_ledger_is_opened(tmp_path):
 )
 def test_the_tables_themselves_refuse_to_be_rewritten(writer, tmp_path, statement):
     writer.put("trial", "a", 1)
-    writer.settle(writer.send(call(), cap_nanos=100), done(40))
+    writer.settle(writer.send(capped(call(), 100)), done(40))
     with (
         sqlite3.connect(tmp_path / "ledger.db") as connection,
         pytest.raises(sqlite3.IntegrityError),
@@ -192,10 +197,9 @@ def test_the_tables_themselves_refuse_to_be_rewritten(writer, tmp_path, statemen
 
 def test_two_paid_replies_cannot_stand_under_one_key(writer):
     first, second = call(0), call(0)
-    one = writer.send(first, cap_nanos=None)
+    one = writer.send(first)
     two = writer.send(
         PlannedCall(**{name: getattr(second, name) for name in second.__slots__} | {"index": 1}),
-        cap_nanos=None,
     )
     writer.settle(one, done(1))
     with pytest.raises(IntegrityError, match="UNIQUE"):
@@ -203,9 +207,9 @@ def test_two_paid_replies_cannot_stand_under_one_key(writer):
 
 
 def test_a_cap_below_what_is_spent_refuses_the_next_call(writer):
-    writer.settle(writer.send(call(0), cap_nanos=1000), done(400))
+    writer.settle(writer.send(capped(call(0), 1000)), done(400))
     with pytest.raises(BudgetExhausted, match="raise the budget to go on"):
-        writer.send(call(1), cap_nanos=300)
+        writer.send(capped(call(1), 300))
 
 
 @settings(max_examples=8, deadline=None)
@@ -216,7 +220,7 @@ def test_the_purse_balances_for_any_reservations_and_bills(tmp_path_factory, cal
     charged = 0
     for index, (nanos, share) in enumerate(calls):
         try:
-            call_id = writer.send(call(index, nanos=nanos), cap_nanos=1000)
+            call_id = writer.send(capped(call(index, nanos=nanos), 1000))
         except BudgetExhausted:
             assert charged + nanos > 1000
             continue
@@ -233,7 +237,7 @@ def test_thirty_two_callers_at_once_never_pass_the_cap(writer, tmp_path):
     def spend_some(caller):
         for turn in range(4):
             try:
-                call_id = writer.send(call(caller * 4 + turn, nanos=100), cap_nanos=5000)
+                call_id = writer.send(capped(call(caller * 4 + turn, nanos=100), 5000))
             except BudgetExhausted:
                 refused.append(caller)
             else:
@@ -258,3 +262,31 @@ def test_the_deepest_mount_names_the_file_system(tmp_path):
     )
     assert file_system_of(tmp_path / "run", mounts) == "nfs4"
     assert file_system_of(tmp_path.parent, mounts) == "ext4"
+
+
+def test_a_ledger_of_another_form_is_refused_and_left_as_it_is(tmp_path):
+    LedgerWriter(tmp_path).close()
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+    with pytest.raises(ConfigError, match="a ledger of form 1"):
+        LedgerWriter(tmp_path)
+
+    with LedgerReader(tmp_path) as reader:
+        assert reader.calls() == ()
+
+
+def test_the_purses_show_where_the_money_went(writer):
+    inner = (
+        Purse(path="run", kind="run", cap_nanos=1000),
+        Purse(path="run/target", kind="run"),
+        Purse(path="run/target/round 1", kind="round", cap_nanos=500),
+    )
+    writer.settle(writer.send(replace(call(0), within=inner)), done(40))
+    writer.settle(writer.send(replace(call(1), within=inner[:2])), done(7))
+
+    assert [(p.path, p.cap_nanos, p.charged_nanos) for p in writer.purses()] == [
+        ("run", 1000, 47),
+        ("run/target", None, 47),
+        ("run/target/round 1", 500, 40),
+    ]
