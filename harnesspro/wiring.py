@@ -43,6 +43,7 @@ def main_broker(config: dict[str, Any]) -> int:
     """The door to models, the purses, the ledger's one writer."""
     from harnesspro.broker.serve import BrokerConfig, serve
     from harnesspro.core.money import nanos_from_usd
+    from harnesspro.core.purses import improver_cap_nanos
     from harnesspro.core.records import Price
     from harnesspro.providers.registry import provider_for
     from harnesspro.store.ledger import LedgerWriter
@@ -50,7 +51,7 @@ def main_broker(config: dict[str, Any]) -> int:
     sys.stderr = open(config["log"], "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - for the life of the process
     code = 0
     try:
-        cap = config["cap_usd"]
+        cap = None if config["cap_usd"] is None else nanos_from_usd(config["cap_usd"])
         prices = [Price.model_validate(price) for price in config["prices"]]
         with LedgerWriter(config["run_dir"]) as ledger:
             serve(
@@ -58,7 +59,8 @@ def main_broker(config: dict[str, Any]) -> int:
                     run_dir=config["run_dir"],
                     trial_socket=config["trial_socket"],
                     admin_socket=config["admin_socket"],
-                    cap_nanos=None if cap is None else nanos_from_usd(cap),
+                    cap_nanos=cap,
+                    improver_cap_nanos=improver_cap_nanos(cap),
                     prices={price.model: price for price in prices},
                     call_timeout_s=CALL_TIMEOUT_S,
                     parent_pid=config["parent_pid"],
@@ -180,7 +182,7 @@ def build_bench(
     ledger = SplitLedger(LedgerReader(run_dir), broker)
     trees = GitTrees(run_dir)
     sandbox = SandboxClient.from_fd(config["launcher_fd"], header.isolation)
-    purse_empty = Event()
+    purse_empty, round_empty = Event(), Event()
     backend = LocalBackend(
         sandbox=sandbox,
         meter=broker,
@@ -190,6 +192,7 @@ def build_bench(
         concurrency=header.config.concurrency,
         stop=interrupted,
         purse_empty=purse_empty,
+        round_empty=round_empty,
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
     _warn(f"archive entry left out: {problem}" for problem in archive.problems())
@@ -216,6 +219,7 @@ def build_bench(
         certify=_certifier(header, run_dir, config["firewall"]),
         interrupted=interrupted.is_set,
         purse_empty=purse_empty.is_set,
+        round_empty=round_empty,
     )
     return open_bench(
         header,

@@ -48,11 +48,13 @@ class LocalBackend:
     """Set from outside, to end early."""
     purse_empty: Event
     """Set here, once the run's cap refused a call."""
+    round_empty: Event
+    """Set here, once a round's cap did."""
 
     @property
     def ending(self) -> bool:
         """Whether nothing more may be started."""
-        return self.stop.is_set() or self.purse_empty.is_set()
+        return any(e.is_set() for e in (self.stop, self.purse_empty, self.round_empty))
 
     def run(self, jobs: Sequence[TrialJob]) -> Iterator[Trial]:
         """Each job's trial as it ends; see the port."""
@@ -89,14 +91,15 @@ class LocalBackend:
         return trial
 
     def _attempt(self, job: TrialJob, attempt: int) -> Trial | None:
-        """One try; None when the run's purse is empty (nothing may be concluded from it)."""
+        """One try; None when the run's or the round's purse is empty: nothing follows from it."""
         token = self.meter.open_trial(_grant(job))
         try:
             result = self.sandbox.run(self._spec(job, token, attempt))
         finally:
             metered = self.meter.close_trial(token)
-        if metered.limit_hit == "run_budget":
-            self.purse_empty.set()
+        empty = {"run_budget": self.purse_empty, "round_budget": self.round_empty}
+        if metered.limit_hit in empty:
+            empty[metered.limit_hit].set()
             return None
         return trial_from(job, result, metered, attempt=attempt, isolation=self.sandbox.level)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from pydantic import JsonValue
 
@@ -28,7 +29,7 @@ from harnesspro.core.ports import (
 )
 from harnesspro.core.records import Harness, Patch, Referee, Task, Trajectory, Trial
 from harnesspro.core.referee import may_tell
-from harnesspro.stages.evaluate import Cut, evaluate
+from harnesspro.stages.evaluate import Cut, RoundSpent, evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Ports:
     """Write the certificate of what left the vault, given the opening and how many were graded."""
     interrupted: Callable[[], bool]
     purse_empty: Callable[[], bool]
+    round_empty: Event
+    """Set once a round's purse refused a call; cleared when the round has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,8 @@ class Bench:
             return Cut("interrupted", "stopped by Ctrl-C; everything measured is kept")
         if self.ports.purse_empty():
             return Cut("budget", f"the cap of ${self.config.budget_usd} covers no further call")
+        if self.ports.round_empty.is_set():
+            return RoundSpent("budget", "the round's share of the cap covers no further call")
         limit = self.config.time_limit_s
         if limit is not None and self.elapsed_s() > limit:
             return Cut("time", f"the time limit of {limit:.0f} s is reached")

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harnesspro.core.hashing import seed_from
+from harnesspro.core.ports import Purse, TrialJob
+from harnesspro.core.purses import (
+    candidate_cap_nanos,
+    candidate_purse,
+    round_cap_nanos,
+    round_purse,
+)
 from harnesspro.core.race import RaceBatch, RacePlan, RaceResult, next_step
 from harnesspro.core.table import Table
 from harnesspro.loop import scan
@@ -17,7 +25,7 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
     """The round's result; what was measured is on record, so running again costs nothing.
 
     Raises:
-        Cut: time, money or the user ended it.
+        Cut: time, money or the user ended it; `RoundSpent` where it was the round's own purse.
     """
     plan = RacePlan(
         baseline_id=bench.base.harness_id,
@@ -34,7 +42,7 @@ def run_race(bench: Bench, candidate_ids: Sequence[str], *, round_index: int) ->
         if isinstance(step, RaceResult):
             _record(bench, step, round_index)
             return step
-        _measure(bench, step)
+        _measure(bench, step, round_index)
         lost |= _unmeasured(step, scan.table(bench, "search"))
 
 
@@ -48,10 +56,39 @@ def _unmeasured(step: RaceBatch, table: Table) -> frozenset[tuple[str, str]]:
     )
 
 
-def _measure(bench: Bench, step: RaceBatch) -> None:
+def _measure(bench: Bench, step: RaceBatch, round_index: int) -> None:
     tasks = [bench.tasks[task_id] for task_id in step.task_ids]
     harnesses = [bench.harness(candidate_id) for candidate_id in step.candidate_ids]
-    bench.run(jobs_for(harnesses, tasks, draws=bench.search_draws, models=bench.config.models))
+    jobs = jobs_for(harnesses, tasks, draws=bench.search_draws, models=bench.config.models)
+    within = purse_of_round(bench, round_index)
+    cap = candidate_cap_nanos(
+        scan.per_trial(bench).usd, n_trials=len(bench.search) * bench.config.n_repeats
+    )
+    bench.run([_from(job, within, cap, base_id=bench.base.harness_id) for job in jobs])
+
+
+def _from(job: TrialJob, within: Purse, cap: int | None, *, base_id: str) -> TrialJob:
+    """The job on the purses of its round and, where it is a candidate's, its own."""
+    key = job.harness.harness_id
+    own = () if key == base_id else (candidate_purse(within, key, cap),)
+    return replace(job, within=(within, *own))
+
+
+def purse_of_round(bench: Bench, round_index: int) -> Purse:
+    """The round's purse, its cap fixed when the round first spends from it."""
+    key = f"{round_index:03d}"
+    kept = bench.ports.ledger.get("purse", key)
+    if kept is None:
+        world = scan.scan(bench)
+        cap = round_cap_nanos(
+            bench.config.budget_usd,
+            spent_usd=world.spent_usd,
+            confirm_usd=world.confirm.usd,
+            search_usd=world.next_round.usd,
+        )
+        kept = {"cap_nanos": cap}
+        bench.ports.ledger.put("purse", key, kept)
+    return round_purse(round_index, kept["cap_nanos"])
 
 
 def _record(bench: Bench, result: RaceResult, round_index: int) -> None:

@@ -25,7 +25,7 @@ from harnesspro.loop.live import search_law
 from harnesspro.loop.round import run_round
 from harnesspro.stages.behave import behaviours_on_record
 from harnesspro.stages.diagnose import diagnose, trajectories_of
-from harnesspro.stages.evaluate import Cut, jobs_for
+from harnesspro.stages.evaluate import Cut, RoundSpent, jobs_for
 from harnesspro.stages.score import own_disagreement
 
 EXIT_BETTER, EXIT_BUDGET, EXIT_NOTHING = 0, 4, 5
@@ -101,7 +101,10 @@ def _search(bench: Bench) -> _Ended:
             command = _next(bench)
             if isinstance(command, Stop):
                 break
-            _one_round(bench, command)
+            spent = _one_round(bench, command)
+            if spent is not None:
+                command = spent
+                break
         bench = calibrated(bench)
         verdicts = finish.confirm(bench)
         finish.measure_sealed(bench, verdicts)
@@ -122,14 +125,21 @@ def _next(bench: Bench) -> RunRound | Stop:
     return command
 
 
-def _one_round(bench: Bench, command: RunRound) -> None:
-    run_round(bench, command)
+def _one_round(bench: Bench, command: RunRound) -> Stop | None:
+    """Run one round; why the search ends with it, where its purse ran out."""
+    stop = None
+    try:
+        run_round(bench, command)
+    except RoundSpent as spent:
+        bench.ports.round_empty.clear()
+        stop = Stop("budget", f"{spent.detail}; the rest is kept for the final measurement")
     spend = bench.ports.meter.spend()
     bench.ports.events.emit(
         "spend",
         attributed_usd=spend.improver_usd + spend.target_usd,
         paid_usd=spend.paid_usd,
     )
+    return stop
 
 
 def _exit_code(chart: Map, document: RunDocument, stop: StopReason) -> int:

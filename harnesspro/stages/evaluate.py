@@ -22,6 +22,10 @@ class Cut(Exception):
         self.detail = detail
 
 
+class RoundSpent(Cut):
+    """The round's purse is used up: the search ends here, what is left of the run's cap confirms."""
+
+
 def jobs_for(
     harnesses: Iterable[Harness],
     tasks: Sequence[Task],

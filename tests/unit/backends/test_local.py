@@ -246,6 +246,23 @@ def test_when_the_purse_is_empty_the_trial_leaves_no_trace_and_nothing_more_star
     assert [key for key, _ in under_test.ledger.all("trial")] == [job("t0").trial_id]
 
 
+def test_when_the_rounds_purse_is_empty_nothing_is_held_against_the_harness(tmp_path):
+    meter = ScriptedMeter([used(limit_hit="round_budget")])
+    under_test = backend(tmp_path, sandbox=[answered()], meter=meter)
+
+    assert list(under_test.run([job("t0"), job("t1")])) == []
+    assert under_test.round_empty.is_set()
+    assert not under_test.purse_empty.is_set()
+    assert under_test.ledger.all("trial") == []
+
+
+def test_a_candidate_that_emptied_its_own_purse_has_failed(tmp_path):
+    meter = ScriptedMeter([used(limit_hit="candidate_budget")])
+    (trial,) = backend(tmp_path, sandbox=[ended()], meter=meter).run([job()])
+
+    assert (trial.outcome, trial.fault) == ("limit", "candidate_budget limit reached")
+
+
 def test_an_empty_purse_is_no_fate_of_the_trial_even_where_the_ground_gave_way(tmp_path):
     meter = ScriptedMeter([used(limit_hit="run_budget", ground_fault="provider: 503")])
     assert list(backend(tmp_path, sandbox=[answered()], meter=meter).run([job()])) == []

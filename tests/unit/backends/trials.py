@@ -66,4 +66,5 @@ def backend(folder, *, sandbox, meter=None, concurrency=1, ledger=None) -> Local
         concurrency=concurrency,
         stop=Event(),
         purse_empty=Event(),
+        round_empty=Event(),
     )

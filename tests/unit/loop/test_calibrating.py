@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,7 @@ def a_bench(
         ),
         interrupted=lambda: False,
         purse_empty=lambda: False,
+        round_empty=Event(),
     )
     bench = Bench(
         header=header,

@@ -1,3 +1,5 @@
+from threading import Event
+
 import pytest
 
 from harnesspro.config import RunConfig, RunHeader
@@ -88,6 +90,7 @@ def a_bench(folder, proposer, **told) -> Bench:
         certify=lambda opening, n: NOTHING_LEFT,
         interrupted=told.get("interrupted", lambda: False),
         purse_empty=told.get("purse_empty", lambda: False),
+        round_empty=Event(),
     )
     tasks = [a_task(f"t{i}") for i in range(6)]
     return open_bench(header, ports, base=BASE, tasks=tasks, run_dir=folder, firewall="F1")
