@@ -24,7 +24,7 @@ from tests.sim.operating import (
     trust_sheet,
     type_one_sheet,
 )
-from tests.sim.ranking import ranking_sheet
+from tests.sim.ranking import ranking_sheet, trusted_sheet
 from tests.sim.sheets import Sheet
 from tests.sim.told import told_sheet
 from tests.sim.whole import whole_sheet
@@ -45,8 +45,11 @@ PAGES: dict[str, tuple[Callable[[bool], Sheet], ...]] = {
         lambda full: coverage_sheet(600 if full else 200),
         lambda full: trust_sheet(1000 if full else 200),
     ),
-    "whole_runs": (lambda full: whole_sheet(300 if full else 40),),
-    "ranking": (lambda full: ranking_sheet(40 if full else 8),),
+    "whole_runs": (lambda full: whole_sheet(250 if full else 10),),
+    "ranking": (
+        lambda full: ranking_sheet(120 if full else 8),
+        lambda full: trusted_sheet(120 if full else 8),
+    ),
     "what_you_are_told": (lambda full: told_sheet(),),
 }
 

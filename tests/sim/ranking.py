@@ -6,8 +6,9 @@ forms its referee and scores the variants; others score the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.random import Generator
@@ -282,6 +283,10 @@ PANELS: dict[str, tuple[str, ...]] = {
 }
 
 
+SHOWN = "ours, + a model"
+"""The panel whose trust decides in which worlds an order is claimed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """How one scorer did in one replicate."""
@@ -292,6 +297,7 @@ class Placed:
     """Ours: whether the referee is trusted. Others always believe themselves."""
 
 
+@cache
 def replicates(regime: Regime, *, n_runs: int) -> dict[str, list[Placed]]:
     """Every scorer on the same worlds."""
     found: dict[str, list[Placed]] = {}
@@ -313,36 +319,67 @@ def _placed(scores: Floats, truth: Floats, *, believed: bool) -> Placed:
     return Placed(tau(scores, truth), regret(scores, truth), believed)
 
 
+def mean_tau(placed: Sequence[Placed], kept: Sequence[bool]) -> float | None:
+    """Mean tau over the replicates kept; None where none is."""
+    taus = [one.tau for one, keep in zip(placed, kept, strict=True) if keep]
+    return float(np.mean(taus)) if taus else None
+
+
 def ranking_sheet(n_runs: int) -> Sheet:
-    """Kendall's tau / accuracy lost by the first, for each scorer in each regime."""
+    """Kendall's tau / accuracy lost by the first, for each scorer in each regime, on all worlds."""
     by_regime = [replicates(regime, n_runs=n_runs) for regime in REGIMES]
-    rows = []
-    for name in (*RIVALS, *PANELS):
-        of = [[one for one in found[name] if one.believed] for found in by_regime]
-        cells = [_cell(kept, len(found[name])) for kept, found in zip(of, by_regime, strict=True)]
-        means = [float(np.mean([one.tau for one in kept])) for kept in of if kept]
-        rows.append((name, *cells, f"{min(means):.2f}" if means else "–"))
-    return Sheet(
-        "Ranking without gold",
+    everywhere = [[True] * n_runs for _ in by_regime]
+    return _sheet(
+        "Ranking without gold: every replicate",
         "12 variants, 60 tasks, 12 checks a task in four families (one SHADOW); Kendall's tau to the true "
-        "order / accuracy lost by taking the first. Ours: families weighed by what they reject on 60 probes, "
-        "channels admitted on them, the referee marked on 240 more, answered by four of the variants; means "
-        "are over the replicates in which it is trusted, and what it flags is said as [flagged n]. A sound "
-        "check passes right answers with .95, wrong ones with .35. Shared misconceptions: on 35 % of tasks "
-        "every check prefers the popular mistake. Half invalid: two families do on 80 % of tasks. On probes "
-        "these faults show half as often. Panel: a model right on about 60 %, half as often in the popular "
-        "mistake, and an unrelated harness right on about 55 %. "
-        f"{n_runs} replicates, seeds [7, k]; standard error of a mean tau about "
-        f"{0.15 / n_runs**0.5:.2f}.",
-        ("", *(regime.name for regime in REGIMES), "worst tau"),
-        tuple(rows),
+        "order / accuracy lost by taking the first, over all replicates, whether the product would believe "
+        "its own referee or not: where it would not, it claims no order, and what stands here is what it "
+        "keeps to itself. Families are weighed by what they reject on 60 probes, channels admitted on them, "
+        "the referee marked on 240 more, answered by four of the variants. A sound check passes right "
+        "answers with .95, wrong ones with .35. Shared misconceptions: on 35 % of tasks every check prefers "
+        "the popular mistake. Half invalid: two families do on 80 % of tasks. On probes these faults show "
+        "half as often. Panel: a model right on about 60 %, half as often in the popular mistake, and an "
+        f"unrelated harness right on about 55 %. {n_runs} replicates, seeds [7, k]; standard error of a "
+        f"mean tau about {0.15 / n_runs**0.5:.2f}.",
+        by_regime,
+        everywhere,
     )
 
 
-def _cell(kept: list[Placed], n_runs: int) -> str:
-    flagged = n_runs - len(kept)
-    note = f" [flagged {flagged}]" if flagged else ""
-    if not kept:
-        return f"–{note}"
-    mean_tau = float(np.mean([one.tau for one in kept]))
-    return f"{mean_tau:.2f} / {float(np.mean([one.regret for one in kept])):.2f}{note}"
+def trusted_sheet(n_runs: int) -> Sheet:
+    """The same on the worlds where the product believes its referee, everyone on these alone."""
+    by_regime = [replicates(regime, n_runs=n_runs) for regime in REGIMES]
+    kept = [[one.believed for one in found[SHOWN]] for found in by_regime]
+    flagged = ", ".join(
+        f"{regime.name} {n_runs - sum(keep)}" for regime, keep in zip(REGIMES, kept, strict=True)
+    )
+    return _sheet(
+        "Ranking without gold: where an order is claimed",
+        f"As above, all scorers on the replicates in which the referee of `{SHOWN}` is trusted, the only "
+        f"ones in which a user is shown an order. Flagged of {n_runs}: {flagged}.",
+        by_regime,
+        kept,
+    )
+
+
+def _sheet(
+    title: str,
+    about: str,
+    by_regime: Sequence[Mapping[str, Sequence[Placed]]],
+    kept: Sequence[Sequence[bool]],
+) -> Sheet:
+    rows = []
+    for name in (*RIVALS, *PANELS):
+        pairs = [(found[name], keep) for found, keep in zip(by_regime, kept, strict=True)]
+        taus = [tau_ for placed, keep in pairs if (tau_ := mean_tau(placed, keep)) is not None]
+        worst = f"{min(taus):.2f}" if taus else "–"
+        rows.append((name, *(_cell(placed, keep) for placed, keep in pairs), worst))
+    return Sheet(title, about, ("", *(regime.name for regime in REGIMES), "worst tau"), tuple(rows))
+
+
+def _cell(placed: Sequence[Placed], kept: Sequence[bool]) -> str:
+    found = mean_tau(placed, kept)
+    if found is None:
+        return "–"
+    lost = [one.regret for one, keep in zip(placed, kept, strict=True) if keep]
+    return f"{found:.2f} / {float(np.mean(lost)):.2f}"

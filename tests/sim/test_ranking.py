@@ -3,47 +3,50 @@
 import numpy as np
 import pytest
 
-from tests.sim.ranking import PANELS, REGIMES, draw_world, ours, replicates, tau
+from tests.sim.ranking import REGIMES, SHOWN, draw_world, mean_tau, ours, replicates, tau
 from tests.sim.rivals import RIVALS, codet, dawid_skene, majority, pass_rate
 
-N_RUNS = 5
+N_RUNS = 6
 
 
 @pytest.fixture(scope="module")
 def taus():
-    """Regime -> scorer -> mean tau; of ours only where its referee is trusted."""
-    return {
-        regime.name: {
-            name: float(np.mean([one.tau for one in placed if one.believed] or [np.nan]))
-            for name, placed in replicates(regime, n_runs=N_RUNS).items()
-        }
-        for regime in REGIMES
-    }
+    """Regime -> scorer -> mean tau, everyone on the worlds where an order is claimed."""
+    found = {}
+    for regime in REGIMES:
+        placed = replicates(regime, n_runs=N_RUNS)
+        kept = [one.believed for one in placed[SHOWN]]
+        found[regime.name] = {name: mean_tau(of, kept) for name, of in placed.items()}
+    return found
 
 
-def test_the_worst_case_is_far_above_that_of_every_other_scorer(taus):
+def test_every_regime_has_worlds_in_which_an_order_is_claimed_and_one_is_flagged(taus):
+    assert all(of[SHOWN] is not None for of in taus.values())
+    flagged = [one.believed for one in replicates(REGIMES[1], n_runs=N_RUNS)[SHOWN]].count(False)
+    assert flagged >= 1
+
+
+def test_where_an_order_is_claimed_its_worst_case_is_far_above_that_of_every_other_scorer(taus):
     def worst(name):
         return min(of[name] for of in taus.values())
 
-    ours_ = worst("ours, + a model, an unrelated harness")
-
-    assert ours_ >= 0.7
-    assert all(ours_ >= worst(rival) + 0.1 for rival in RIVALS)
+    assert worst(SHOWN) >= 0.7
+    assert all(worst(SHOWN) >= worst(rival) + 0.1 for rival in RIVALS)
 
 
 @pytest.mark.parametrize("regime", REGIMES, ids=lambda one: one.name)
-def test_it_is_near_the_best_in_every_regime(taus, regime):
+def test_where_an_order_is_claimed_it_is_near_the_best(taus, regime):
     of = taus[regime.name]
     best = max(of[rival] for rival in RIVALS)
 
-    assert max(of[name] for name in PANELS) >= best - 0.15
+    assert of[SHOWN] >= best - 0.1
 
 
 def test_clones_do_not_move_it(taus):
     of = taus["7 of 12 copy a weak one"]
 
     assert of["majority"] < 0.2
-    assert min(of[name] for name in PANELS) > 0.7
+    assert of[SHOWN] > 0.7
 
 
 def test_a_scorer_that_prefers_what_is_right_ranks_truly():

@@ -47,6 +47,8 @@ class Setting:
     probes: Eye | None = None
     """None: no referee."""
     tasks: Eye | None = None
+    times: int = 1
+    """How many times as many runs as a row has at least: where a rate near .005 is to be bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,14 @@ class Tally:
 GOOD = (Eye(0.9), Eye(0.8))
 LEANING = (Eye(0.85, 0.2), Eye(0.75, 0.2))
 SETTINGS = (
-    Setting("no referee", MIXED, 40, 80),
-    Setting("no referee", MIXED, 66, 134),
-    Setting("no referee", MIXED, 100, 300),
-    Setting("good referee", MIXED, 40, 80, *GOOD),
-    Setting("good referee", MIXED, 66, 134, *GOOD),
-    Setting("good referee", MIXED, 100, 300, *GOOD),
-    Setting("leaning referee", MIXED, 66, 134, *LEANING),
-    Setting("leaning referee", MIXED, 100, 300, *LEANING),
+    Setting("no referee", MIXED, 40, 80, times=8),
+    Setting("no referee", MIXED, 66, 134, times=8),
+    Setting("no referee", MIXED, 100, 300, times=4),
+    Setting("good referee", MIXED, 40, 80, *GOOD, times=8),
+    Setting("good referee", MIXED, 66, 134, *GOOD, times=8),
+    Setting("good referee", MIXED, 100, 300, *GOOD, times=4),
+    Setting("leaning referee", MIXED, 66, 134, *LEANING, times=8),
+    Setting("leaning referee", MIXED, 100, 300, *LEANING, times=4),
     Setting("all eight -5, no referee", LOSING, 66, 134),
     Setting("all eight -5, good referee", LOSING, 66, 134, *GOOD),
     Setting("all eight -4 (within the margin), no referee", SLIPPING, 66, 134),
@@ -141,14 +143,14 @@ def whole_sheet(n_runs: int) -> Sheet:
     """All settings."""
     rows = []
     for setting in SETTINGS:
-        found = tally(setting, n_runs=n_runs)
+        found = tally(setting, n_runs=setting.times * n_runs)
         kinds = ", ".join(f"{key} {n}" for key, n in sorted(found.accepted.items()))
         rows.append(
             (
                 setting.name,
                 f"{setting.n_search} + {setting.n_confirm}",
-                share(found.n_accepting / n_runs, digits=2),
-                f"{found.n_harmful} of {n_runs}",
+                share(found.n_accepting / found.n_runs, digits=2),
+                f"{found.n_harmful} of {found.n_runs}",
                 share(found.harmful_upper),
                 kinds or "nothing",
             )
@@ -158,7 +160,7 @@ def whole_sheet(n_runs: int) -> Sheet:
         "Eight candidates raced on search tasks, at most three picks frozen, one confirm on fresh tasks; "
         "eps 5, alpha .05. Harmful: an accepted pick is truly worse by more than three points; with its "
         "exact upper 95 % bound. Promised: <= .01 where good and bad candidates are mixed. "
-        f"{n_runs} runs a row, fixed seeds.",
+        f"{n_runs} runs a row or a multiple, fixed seeds.",
         (
             "world",
             "search + confirm",
