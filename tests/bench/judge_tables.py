@@ -13,15 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.sim.coverage import coverage_sheet, trust_sheet
 from tests.sim.not_worse import leaning_sheet
 from tests.sim.operating import (
     adverse_sheet,
     agreement_sheet,
     consistent_sheet,
-    coverage_sheet,
     families_sheet,
     power_sheet,
-    trust_sheet,
     type_one_sheet,
 )
 from tests.sim.ranking import ranking_sheet, trusted_sheet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
@@ -10,19 +10,13 @@ from numpy.random import Generator
 from harnesspro.core.calibration import ProbeAnswer, ProbeRow, loses_on_probes
 from harnesspro.core.confirm import Pick, judge
 from harnesspro.core.costs import compare_costs
-from harnesspro.core.front import estimates, law
-from harnesspro.core.records import Estimate, Referee
+from harnesspro.core.records import Referee
 from harnesspro.core.referee import Votes, p_better, p_loss_beyond
 from harnesspro.core.stats import (
     agreement_p,
-    agreement_upper,
-    exact_share,
-    mean_interval,
-    min_detectable_gain,
 )
-from tests.sim.calibrating import trusted_in_runs
 from tests.sim.consistent import TRUE_LOSS, confirmed
-from tests.sim.sheets import Sheet, mc_error, share
+from tests.sim.sheets import Sheet, row, runs_words
 from tests.sim.worlds import (
     ALPHA,
     EPS,
@@ -51,10 +45,6 @@ def rate(
     votes = draw_votes(rng, n, change, eye=tasks, n_runs=n_runs)
     drawn = draw_referees(rng, probes, n_runs=n_runs)
     return float(np.mean([gate(one, other) for one, other in zip(drawn, votes, strict=True)]))
-
-
-def _row(name: str, values: Sequence[float], digits: int = 3) -> tuple[str, ...]:
-    return (name, *(share(value, digits=digits) for value in values))
 
 
 def better(referee: Referee, votes: Votes) -> bool:
@@ -86,7 +76,7 @@ def agreement_sheet() -> Sheet:
     rows = [("most changed that pass", *(str(most_changed(n)) for n in SIZES))]
     for true in (0.0, 0.01, 0.03, 0.05):
         powers = [_agreement_power(n, true) for n in SIZES]
-        rows.append(_row(f"passes at a true change of {100 * true:g} %", powers))
+        rows.append(row(f"passes at a true change of {100 * true:g} %", powers))
     for eps in (0.05, 0.03, 0.10):
         counts = (0, 1, 2, 3, 5)
         fewest = [str(fewest_tasks(c, eps=eps)) for c in counts]
@@ -133,12 +123,12 @@ def power_sheet(n_runs: int) -> Sheet:
         found = [
             rate(passes_referee, change, probes=GOOD, tasks=GOOD, n=n, n_runs=n_runs) for n in SIZES
         ]
-        rows += [_row(name, found, 2), _row("… promised", promised, 2)]
+        rows += [row(name, found, 2), row("… promised", promised, 2)]
     return Sheet(
         "Referee route, power",
         "The referee route alone, hit rate .9 on probes and tasks, no tilt, measured on 100 pairs each "
         "time. The promise names the net gain only; how much is lost and gained was chosen here so as "
-        f"to come nearest. {_runs(n_runs)}",
+        f"to come nearest. {runs_words(n_runs)}",
         ("", *(f"n {n}" for n in SIZES)),
         tuple(rows),
     )
@@ -167,13 +157,13 @@ def adverse_sheet(n_runs: int) -> Sheet:
                 rate(passes_referee, change, probes=probes, tasks=tasks, n=n, n_runs=n_runs)
                 for n in ADVERSE_SIZES
             ]
-            rows.append(_row(f"{label}: {name}", found))
+            rows.append(row(f"{label}: {name}", found))
     return Sheet(
         "Not worse, by a referee with hit rate .75 and tilt .3 on tasks",
         "The referee's route, eps 5. Promised: -5 accepted <= .035, -10 <= .01. In the first rows the probes are "
         "easier by the discount of .10 and show the tilt; in the others they are easier by .15 and hide the "
         "tilt, which is beyond the discount and the least tilt of .10 that the formula holds against every "
-        f"change: no promise covers them. {_runs(n_runs)}",
+        f"change: no promise covers them. {runs_words(n_runs)}",
         ("", *(f"n {n}" for n in ADVERSE_SIZES)),
         tuple(rows),
     )
@@ -186,14 +176,14 @@ def consistent_sheet(n_runs: int) -> Sheet:
         found = [
             accepted_though_consistent(n, base_votes=base_votes, n_runs=n_runs) for n in (60, 134)
         ]
-        rows.append(_row(name, found))
+        rows.append(row(name, found))
     return Sheet(
         "Consistent but wrong where the initial harness wavers",
         f"True loss {100 * TRUE_LOSS:g} points, half the cost. Hard tasks 28 %: the initial harness is right "
         "on 25 % of them and gives the popular mistake on 45 %; four families of checks pass what is right "
         "with .92, the popular mistake with .50, others with .35. Accepted, whole judge. Promised: <= .02 "
         "and .11 to .25; the second row is the configuration that the product forbids. "
-        f"{_runs(n_runs)}",
+        f"{runs_words(n_runs)}",
         ("", "n 60", "n 134"),
         tuple(rows),
     )
@@ -217,26 +207,26 @@ def type_one_sheet(n_runs: int) -> Sheet:
         change = Change(lost, won)
         name = f"-5 by losing {100 * lost:g} %, gaining {100 * won:g} %"
         cells = [_gate(passes_agreement_gate, change, Eye(0.8), n, n_runs) for n in SIZES]
-        rows.append(_row(f"agreement: {name}", cells))
+        rows.append(row(f"agreement: {name}", cells))
         cells = [_gate(passes_referee, change, Eye(0.8), n, n_runs) for n in SIZES]
-        rows.append(_row(f"referee, .9 on probes, .8 on tasks: {name}", cells))
+        rows.append(row(f"referee, .9 on probes, .8 on tasks: {name}", cells))
         cells = [_gate(passes_referee, change, Eye(0.8, 0.1), n, n_runs) for n in SIZES]
-        rows.append(_row(f"referee, the same with tilt .1 on tasks: {name}", cells))
+        rows.append(row(f"referee, the same with tilt .1 on tasks: {name}", cells))
     for changed in (0.1, 0.3):
         change = Change(changed / 2, changed / 2)
         for lean in (0.0, 0.1, 0.2, 0.3):
             eye = Eye(0.88, lean)
             cells = [rate(better, change, probes=eye, tasks=eye, n=n, n_runs=n_runs) for n in SIZES]
-            rows.append(_row(f"better: no gain, {100 * changed:g} % changed, tilt {lean:g}", cells))
+            rows.append(row(f"better: no gain, {100 * changed:g} % changed, tilt {lean:g}", cells))
     for eye in (Eye(1.0), Eye(1.0, -0.1), Eye(0.9)):
         cells = [
             rate(rejects, Change(0.08, 0.03), probes=GOOD, tasks=eye, n=n, n_runs=n_runs)
             for n in SIZES
         ]
-        rows.append(_row(f"reject: true loss 5, hit rate {eye.hit:g}, tilt {eye.tilt:g}", cells))
+        rows.append(row(f"reject: true loss 5, hit rate {eye.hit:g}, tilt {eye.tilt:g}", cells))
     return Sheet(
         "Type I error of every gate (nominal .05)",
-        f"The referee is measured on 100 probe pairs each time. {_runs(n_runs)}",
+        f"The referee is measured on 100 probe pairs each time. {runs_words(n_runs)}",
         ("", *(f"n {n}" for n in SIZES)),
         tuple(rows),
     )
@@ -299,33 +289,33 @@ def seen_cheaper(n: int, ratio: float, *, n_runs: int) -> float:
 def families_sheet(n_runs: int) -> Sheet:
     """Several picks at once, cost, and the veto."""
     rows = [
-        _row(
+        row(
             "any of 3 picks that each change 5 % accepted (fixed order under 200, Holm from 200)",
             [any_accepted(n, n_runs=n_runs) for n in (134, 240)],
         ),
-        _row(
+        row(
             "cheaper, equal lognormal costs (sigma 1)",
             [falsely_cheaper(n, 1.0, n_runs=2 * n_runs) for n in (134, 240)],
         ),
-        _row(
+        row(
             "cheaper, equal lognormal costs (sigma 1.5)",
             [falsely_cheaper(n, 1.5, n_runs=2 * n_runs) for n in (134, 240)],
         ),
         *(
-            _row(
+            row(
                 f"power of cheaper at {ratio:g} of the cost (sigma .5)",
                 [seen_cheaper(n, ratio, n_runs=n_runs) for n in (134, 240)],
             )
             for ratio in (0.9, 0.8, 0.6)
         ),
-        _row(
+        row(
             "veto (nominal .10) of a harness no worse, 20 % of probes differ in rightness",
             [falsely_vetoed(n, 0.2, n_runs=2 * n_runs) for n in (134, 240)],
         ),
     ]
     return Sheet(
         "Several picks, cost and the veto",
-        f"Through the whole judge without a referee; the veto counts probes for tasks. {_runs(n_runs)} "
+        f"Through the whole judge without a referee; the veto counts probes for tasks. {runs_words(n_runs)} "
         "Twice as many for cost and veto.",
         ("", "n 134", "n 240"),
         tuple(rows),
@@ -346,169 +336,3 @@ def any_accepted(n: int, *, n_runs: int) -> float:
 
 
 # --- coverage ----------------------------------------------------------------------------------
-
-
-def coverage_sheet(n_runs: int) -> Sheet:
-    """Every interval against its nominal level."""
-    rows = []
-    sizes = (30, 100, 300)
-    for true in (0.01, 0.05, 0.3):
-        rows.append(
-            _row(f"exact share, true {true:g} (nominal .95)", [_shares(n, true) for n in sizes])
-        )
-        rows.append(
-            _row(f"agreement bound, true {true:g} (nominal .95)", [_bounds(n, true) for n in sizes])
-        )
-    rows.append(
-        _row(
-            "mean of a skewed score (nominal .95)",
-            [covers(lambda rng, n: rng.beta(4, 1, size=n), 0.8, n, n_runs=n_runs) for n in sizes],
-        )
-    )
-    rows.append(
-        _row(
-            "mean of a share of .7 (nominal .95)",
-            [
-                covers(lambda rng, n: (rng.random(n) < 0.7) * 1.0, 0.7, n, n_runs=n_runs)
-                for n in sizes
-            ],
-        )
-    )
-    rows.append(
-        _row(
-            "difference of scores, bootstrap of the joint law (nominal .95)",
-            [score_difference_covers(n, n_runs=n_runs) for n in sizes],
-        )
-    )
-    rows.append(
-        _row(
-            "ratio of mean costs, upper bound (nominal .95), sigma .5",
-            [ratio_covers(n, 0.5, n_runs=n_runs) for n in sizes],
-        )
-    )
-    rows.append(
-        _row(
-            "ratio of mean costs, upper bound (nominal .95), sigma 1.5",
-            [ratio_covers(n, 1.5, n_runs=n_runs) for n in sizes],
-        )
-    )
-    return Sheet(
-        "Coverage of every interval",
-        f"Shares exactly, by summing the binomial; the rest simulated. {_runs(n_runs)}",
-        ("", *(f"n {n}" for n in sizes)),
-        tuple(rows),
-    )
-
-
-def _shares(n: int, true: float) -> float:
-    def inside(k: int) -> bool:
-        found = exact_share(k, n)
-        return found.low <= true <= found.high
-
-    return _binomial(n, true, inside)
-
-
-def _bounds(n: int, true: float) -> float:
-    return _binomial(n, true, lambda k: agreement_upper(k, n) >= true)
-
-
-def _binomial(n: int, true: float, holds: Callable[[int], bool]) -> float:
-    from scipy.stats import binom
-
-    return float(sum(binom.pmf(k, n, true) for k in range(n + 1) if holds(k)))
-
-
-def covers(
-    draw: Callable[[Generator, int], np.ndarray], truth: float, n: int, *, n_runs: int
-) -> float:
-    """How often the interval of a mean holds the truth."""
-    rng = np.random.default_rng([11, n])
-    found = [mean_interval(draw(rng, n), seed=run, n_boot=500) for run in range(n_runs)]
-    return float(np.mean([one.low <= truth <= one.high for one in found]))
-
-
-def score_difference_covers(n: int, *, n_runs: int) -> float:
-    """The score of a variant that loses 5 % and gains 12 %, merits .8 against .2 where they differ."""
-    rng, hits, truth = np.random.default_rng([12, n]), 0, 0.0
-    eye, change = Eye(0.9), Change(0.05, 0.12)
-    truth = 0.3 * (change.won - change.lost) * (2 * eye.hit - 1)
-    for run in range(n_runs):
-        joint = law(
-            answer_table(rng, n, {"v": Variant(change, 0.5)}, eye=eye),
-            "base",
-            seed=run,
-            n_boot=500,
-            trusted=True,
-        )
-        found = estimates(joint, "v").score
-        hits += found.low <= 0.5 + truth <= found.high
-    return hits / n_runs
-
-
-def ratio_covers(n: int, sigma: float, *, n_runs: int) -> float:
-    """The upper bound of the ratio of mean costs; true ratio one half."""
-    rng = np.random.default_rng([13, n])
-    found: list[Estimate] = []
-    for _ in range(n_runs):
-        own, base = 0.5 * lognormal(rng, n, sigma), lognormal(rng, n, sigma)
-        found.append(compare_costs(own, base).ratio(ALPHA))
-    return float(np.mean([one.high >= 0.5 for one in found]))
-
-
-# --- power as planned, trust -------------------------------------------------------------------
-
-
-def planned_power(n: int, *, n_runs: int) -> float:
-    """How often the product's interval lies above 0 where the gain is the minimum detectable one."""
-    rng, gain = np.random.default_rng([14, n]), min_detectable_gain(n)
-    seen = [
-        mean_interval(rng.normal(gain, np.sqrt(0.15**2 + 2 * 0.09), size=n), seed=run, n_boot=500)
-        for run in range(n_runs)
-    ]
-    return float(np.mean([one.low > 0 for one in seen]))
-
-
-def trusted_share(eye: Eye, *, n_runs: int, pairs: int = 100) -> float:
-    """How often a referee is trusted after so many pairs."""
-    drawn = draw_referees(np.random.default_rng(15), eye, n_runs=n_runs, pairs=pairs)
-    return float(np.mean([one.trusted for one in drawn]))
-
-
-def tilt_covers(eye: Eye, *, n_runs: int) -> float:
-    """How often the upper bound of the tilt reaches what the formula subtracts for each change."""
-    drawn = draw_referees(np.random.default_rng(16), eye, n_runs=n_runs)
-    return float(np.mean([(one.tilt_upper or 0.0) >= eye.tilt for one in drawn]))
-
-
-def trust_sheet(n_runs: int) -> Sheet:
-    """Planned power, trust by hit rate, the bound of the tilt."""
-    rows = [
-        _row(
-            f"power at the minimum detectable gain (planned .80), n {n}",
-            [planned_power(n, n_runs=n_runs)],
-        )
-        for n in (30, 100, 300)
-    ]
-    for hit in (0.70, 0.75, 0.80, 0.85, 0.90, 0.95):
-        found = trusted_share(Eye(hit), n_runs=10 * n_runs)
-        rows.append(_row(f"trusted at a hit rate of {hit:.2f}, 100 pairs", [found], 4))
-    for hit in (0.70, 0.90):
-        found = trusted_in_runs(Eye(hit), n_runs=n_runs)
-        rows.append(
-            _row(f"trusted at {hit:.2f}, probes in batches as a run measures them", [found], 4)
-        )
-    for lean in (0.0, 0.1, 0.2, 0.3):
-        found = tilt_covers(Eye(0.85, lean), n_runs=10 * n_runs)
-        rows.append(_row(f"upper tilt >= the true {lean:g} (nominal .95), hit rate .85", [found]))
-    return Sheet(
-        "Power as planned, trust, tilt",
-        f"{_runs(n_runs)} Ten times as many for trust and tilt. The true tilt is the chance to err on a loss "
-        "less the chance to err on a gain: what is taken from the surplus of verdicts for each changed answer.",
-        ("", "share"),
-        tuple(rows),
-    )
-
-
-def _runs(n_runs: int) -> str:
-    worst = mc_error(0.05, n_runs)
-    return f"{n_runs} runs a cell, fixed seeds; standard error at .05: {share(worst, digits=4)}."

@@ -42,3 +42,13 @@ def share(value: float, *, digits: int = 3) -> str:
 def mc_error(value: float, n_runs: int) -> float:
     """Standard error of a simulated share."""
     return math.sqrt(max(value * (1 - value), 0.25 / n_runs) / n_runs)
+
+
+def row(name: str, values: Sequence[float], digits: int = 3) -> tuple[str, ...]:
+    """One row of a table: its name, then shares."""
+    return (name, *(share(value, digits=digits) for value in values))
+
+
+def runs_words(n_runs: int) -> str:
+    worst = mc_error(0.05, n_runs)
+    return f"{n_runs} runs a cell, fixed seeds; standard error at .05: {share(worst, digits=4)}."

@@ -5,6 +5,7 @@ import pytest
 
 from harnesspro.core.records import Calibration
 from harnesspro.core.stats import lower_bound
+from tests.sim import coverage as cov
 from tests.sim import operating as op
 from tests.sim.calibrating import trusted_in_runs
 from tests.sim.not_worse import EASIER, HITS, TASKS, TILTS, most_better, most_passed
@@ -45,7 +46,7 @@ def test_a_lean_that_probes_show_opens_no_gate_of_the_referee(most, tilt, hit, e
 
 @pytest.mark.parametrize("tilt", TILTS)
 def test_the_upper_bound_of_the_tilt_covers(tilt):
-    assert op.tilt_covers(Eye(0.85, tilt), n_runs=2000) >= 0.93
+    assert cov.tilt_covers(Eye(0.85, tilt), n_runs=2000) >= 0.93
 
 
 @pytest.mark.parametrize("n", [60, 134, 500])
@@ -107,13 +108,13 @@ def test_a_consistently_wrong_variant_fools_only_a_panel_of_the_initial_harness_
 def test_intervals_cover_what_they_say_less_two_points(n):
     sampling = 0.015
 
-    assert op.score_difference_covers(n, n_runs=150) >= 0.93 - sampling
-    assert op.ratio_covers(n, 1.0, n_runs=100) >= 0.93 - sampling
+    assert cov.score_difference_covers(n, n_runs=150) >= 0.93 - sampling
+    assert cov.ratio_covers(n, 1.0, n_runs=100) >= 0.93 - sampling
 
 
 @pytest.mark.parametrize("n", [30, 100])
 def test_power_at_the_minimum_detectable_gain_is_as_planned(n):
-    assert op.planned_power(n, n_runs=400) == pytest.approx(0.8, abs=0.06)
+    assert cov.planned_power(n, n_runs=400) == pytest.approx(0.8, abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +133,8 @@ def test_at_ten_points_fewer_tasks_do():
 
 
 def test_of_hit_rate_070_at_most_one_in_a_hundred_is_trusted_and_of_090_nearly_all():
-    assert op.trusted_share(Eye(0.7), n_runs=4000) <= 0.01
-    assert op.trusted_share(Eye(0.9), n_runs=4000) >= 0.95
+    assert cov.trusted_share(Eye(0.7), n_runs=4000) <= 0.01
+    assert cov.trusted_share(Eye(0.9), n_runs=4000) >= 0.95
 
 
 def test_measuring_in_batches_until_settled_gives_the_same_trust():
