@@ -64,6 +64,11 @@ def test_case_02_an_answer_that_is_no_plain_file(
     assert box.sh(f"{plant}; rm -r answer.json; echo ok > answer.json", env=env).result == b"ok\n"
 
 
+def test_case_02_a_collector_that_opens_by_name_follows_the_link(vault, tmp_path):
+    (tmp_path / "answer.json").symlink_to(vault / "gold.jsonl")
+    assert (tmp_path / "answer.json").read_text() == GOLD
+
+
 @pytest.mark.parametrize("level", ["S3", "S0"])
 def test_case_03_a_descriptor_left_open_by_whoever_started_it(level: str, vault):
     gold = os.open(vault / "gold.jsonl", os.O_RDONLY)
@@ -157,6 +162,13 @@ def test_case_18_a_success_that_is_only_printed_or_left_over(s3: Box):
     assert s3.sh("cp /tmp/answer.json answer.json").result is None
 
 
+def test_case_18_a_judge_that_reads_what_was_printed_believes_it():
+    printed = subprocess.run(
+        ["sh", "-c", "echo '5 passed'; exit 0"], capture_output=True, check=True
+    )
+    assert printed.stdout.split() == [b"5", b"passed"]
+
+
 CHANGE_EVERYTHING = """
 import os, sys
 done = []
@@ -196,6 +208,13 @@ def test_case_30_what_one_start_leaves_is_not_there_for_the_next(s3: Box):
     plant = "; ".join(f"echo 1 > {place}" for place in places)
     assert s3.sh(f"{plant}; ls {' '.join(places)} > answer.json").exit_code == 0
     assert s3.sh(f"ls {' '.join(places)} > answer.json").result == b""
+
+
+def test_case_30_unsandboxed_it_is_there(s0: Box):
+    place = f"/tmp/left-{os.getpid()}"
+    s0.sh(f"echo poison > {place}")
+    found = s0.sh(f"cat {place} > answer.json; rm {place}").result
+    assert found == b"poison\n"
 
 
 def test_the_judge_is_not_visible_but_for_the_sdk(s3: Box):

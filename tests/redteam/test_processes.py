@@ -47,14 +47,28 @@ def test_case_12_leaving_early_is_no_answer(s3: Box, body: str, exit_code: int):
     assert (done.ended, done.exit_code, done.result) == ("exited", exit_code, None)
 
 
+@pytest.mark.parametrize("attack", ["import os; os._exit(0)", "raise SystemExit(0)"])
+def test_case_12_a_judge_that_goes_by_the_exit_code_passes_it(attack: str):
+    graded = f"{attack}\nassert add(1, 2) == 3, 'wrong'\n"
+    assert subprocess.run([sys.executable, "-I", "-c", graded], check=False).returncode == 0
+
+
 def test_case_12_leaving_by_an_exception_is_a_crash(s3: Box):
     done = s3.solve("def solve(task, h):\n    raise SystemExit(0)\n")
     assert json.loads(done.result or b"")["outcome"] == "crashed"
 
 
 def test_case_17_time_is_measured_outside(s3: Box):
-    slow = "import time\ndef solve(task, h):\n    time.sleep(0.4); time.time = lambda: 0; time.monotonic = time.time; return 1\n"
-    assert s3.solve(slow).wall_s >= 0.4
+    slow = (
+        "import time\ndef solve(task, h):\n"
+        "    time.time = time.perf_counter = time.monotonic = lambda: 0.0\n"
+        "    started = time.monotonic()\n    time.sleep(0.4)\n"
+        "    return time.monotonic() - started\n"
+    )
+    done = s3.solve(slow)
+    measured_inside = json.loads(done.result or b"")["answer"]
+    assert measured_inside == 0.0
+    assert done.wall_s >= 0.4
 
 
 def daemons(marker: str) -> str:
@@ -100,6 +114,19 @@ def test_case_38_daemons_when_the_launcher_is_killed():
     assert told == [
         "sandbox launcher: no longer there (it ended); nothing recorded is lost: resume the run"
     ]
+
+
+def test_case_38_a_kill_of_the_process_group_leaves_daemons():
+    marker = f"85.{os.getpid()}"
+    line = ["sh", "-c", f"{daemons(marker)} sleep {marker}"]
+    program = subprocess.Popen(line, start_new_session=True)
+    assert wait_until(lambda: len(marked(marker)) >= 5)
+    os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
+    left = marked(marker)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert len(left) >= 2
 
 
 PARENT = """
@@ -152,6 +179,11 @@ open("answer.json", "w").write(str(forked))
 def test_case_37_a_fork_bomb(s3: Box):
     assert s3.python(FORK_BOMB, n_processes=30).result == b"29"
     assert s3.sh("echo well > answer.json").result == b"well\n"
+
+
+def test_case_37_a_bound_that_is_only_declared_does_not_stop_it(s0: Box):
+    small = FORK_BOMB.replace("1000", "100")
+    assert s0.python(small, n_processes=30).result == b"100"
 
 
 def test_case_37_two_fork_bombs_do_not_share_their_bound(s3: Box):
