@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import JsonValue
 
+from harnesspro.core.reach import addresses, reached
 from harnesspro.core.records import Harness, Patch, Task
 
 MANIFEST_NAME = "harness.yaml"
@@ -24,6 +25,11 @@ _MIN_NAME = 4
 """Shorter ids and names stand in ordinary text by chance."""
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _NAME_WITH_DOT = re.compile(r"\b\w[\w-]{2,80}\.[A-Za-z]\w+\b")
+_TELLING = re.compile(r"\b(?=\w*[\d_])\w{4,80}\b|\b\d{1,4}[-/.:]\d{1,2}[-/.:]\d{1,4}\b")
+"""Numbers of four digits and more, dates, codes, names with an underscore."""
+_LONG_TELLING = 8
+"""One of so many characters does not stand in a text by chance; shorter ones count by twos."""
+_DIGEST = re.compile(r"\b[0-9a-fA-F]{16,128}\b")
 
 
 def objections(
@@ -49,6 +55,7 @@ def objections(
         *_about_size(parent, made),
         *_about_code(parent, made),
         *_about_slots(parent, made),
+        *_about_reach(parent, made),
         *_about_literals(parent, made, search_tasks=search_tasks, unseen_tasks=unseen_tasks),
     )
 
@@ -160,6 +167,15 @@ def _about_slots(parent: Harness, made: Harness) -> Iterator[str]:
             yield f"part {name} has a new slot {{{{{slot}}}}} that no code fills"
 
 
+def _about_reach(parent: Harness, made: Harness) -> Iterator[str]:
+    """A round opens no way out that the owner's harness does not have."""
+    for what in sorted(reached(made.files) - reached(parent.files)):
+        yield f"its code newly reaches for {what}"
+    known = addresses("\n".join(parent.files.values()))
+    if addresses(added_text(parent, made)) - known:
+        yield "the added text names an address that the harness did not have"
+
+
 # --- literals ----------------------------------------------------------------------------------
 
 
@@ -175,6 +191,7 @@ def _about_literals(
         if _names(name, added) and name not in known:
             yield "the added text names a file or function that only search tasks have"
             break
+    yield from _about_telling(added, known, search_tasks=search_tasks, unseen_tasks=unseen_tasks)
     grams = ngrams(added) - ngrams(known)
     n_seen = len(grams & _task_ngrams(search_tasks))
     n_unseen = len(grams & _task_ngrams(unseen_tasks))
@@ -183,6 +200,27 @@ def _about_literals(
             f"the added text shares {n_seen} runs of {NGRAM} words with search tasks, "
             f"{n_unseen} with unseen ones: it quotes what it was shown"
         )
+
+
+def _about_telling(
+    added: str, known: str, *, search_tasks: Sequence[Task], unseen_tasks: Sequence[Task]
+) -> Iterator[str]:
+    """Numbers, dates, codes and names that only search tasks hold; tables keyed by digests."""
+    new = telling(added) - telling(known)
+    of_search = telling("\n".join(map(task_text, search_tasks)))
+    shared = new & (of_search - telling("\n".join(map(task_text, unseen_tasks))))
+    if len(shared) > 1 or any(len(word) >= _LONG_TELLING for word in shared):
+        yield (
+            "the added text holds a number, date, code or name that only search tasks have: it is "
+            "fitted to them"
+        )
+    if len(set(_DIGEST.findall(added)) - set(_DIGEST.findall(known))) > 1:
+        yield "the added text holds digests: answers may be looked up by them"
+
+
+def telling(text: str) -> frozenset[str]:
+    """What in a text points to one case: numbers, dates, codes, names with an underscore."""
+    return frozenset(found.lower() for found in _TELLING.findall(text))
 
 
 def _names(name: str, text: str) -> bool:
