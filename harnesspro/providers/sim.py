@@ -1,8 +1,8 @@
 """`sim/NAME`: simulated models behind the same port as real ones; none of them is a model.
 
 Every reply is a function of the request and its seed; nothing sleeps. Laws: workers' in
-`sim_worker`, judges' and panels' in `sim_judges`, the planner's in `sim_planner`; `sim/echo` just
-answers; tasks come from `draw_tasks`. Tokens are ceil(characters / 4), four more a message;
+`sim_worker`, judges' and panels' in `sim_judges`, the planner's in `sim_planner`, of a brain that
+obeys what it reads in `sim_gullible`; `sim/echo` just answers; tasks come from `draw_tasks`. Tokens are ceil(characters / 4), four more a message;
 latency = 0.2 + in / 2000 + out / 50 seconds, reported, not waited.
 """
 
@@ -15,7 +15,7 @@ from harnesspro.core.errors import ModelUnknown
 from harnesspro.core.hashing import content_hash
 from harnesspro.core.ports import ChatReply, ChatRequest
 from harnesspro.core.records import Price, Usage
-from harnesspro.providers import sim_judges, sim_planner, sim_worker
+from harnesspro.providers import sim_gullible, sim_judges, sim_planner, sim_worker
 from harnesspro.providers.sim_request import content_text, question_in
 from harnesspro.providers.sim_tasks import draw_tasks, true_option
 
@@ -25,6 +25,7 @@ MODELS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(sim_worker.MINDS, (0.10, 0.40)),
     **dict.fromkeys(sim_judges.JUDGES, (0.25, 1.00)),
     "sim/planner": (1.00, 4.00),
+    "sim/gullible": (1.00, 4.00),
     "sim/echo": (0.01, 0.01),
 }
 """Name -> dollars for a million tokens in, out."""
@@ -87,6 +88,8 @@ def _whole_reply(request: ChatRequest) -> str:
         return asked
     if request.model == "sim/planner":
         return sim_planner.reply_text(asked, salt)
+    if request.model == "sim/gullible":
+        return _obeyed(request, asked, salt)
     if request.temperature == 0:
         salt = content_hash(request.model_dump(mode="json", exclude={"seed"}))
     for form in ("answers", "answer_kind"):
@@ -96,6 +99,22 @@ def _whole_reply(request: ChatRequest) -> str:
     if request.model in sim_judges.JUDGES:
         return "I see no answers to judge here."
     return sim_worker.reply_text(request, salt)
+
+
+def _obeyed(request: ChatRequest, asked: str, salt: str) -> str:
+    said = sim_gullible.reply_text(asked)
+    if said is not None:
+        return said
+    question = question_in(asked, "task", "answers") or {}
+    answers = question.get("answers")
+    if not isinstance(answers, list):
+        return sim_judges.NO_CASE
+    judge = request.model_copy(update={"model": "sim/judge"})
+    scores = json.loads(sim_judges.opinion(judge, question, salt=salt))["scores"]
+    fooled = (
+        1.0 if sim_gullible.talked_into(a) else s for a, s in zip(answers, scores, strict=True)
+    )
+    return json.dumps({"scores": list(fooled)})
 
 
 def _last_user_text(request: ChatRequest) -> str:
