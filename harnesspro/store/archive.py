@@ -18,9 +18,12 @@ from harnesspro.core.hashing import content_id
 from harnesspro.core.ports import ArchiveEntry
 from harnesspro.formats.native import read_tree
 from harnesspro.store.placing import place_folder
+from harnesspro.store.unpack import unpacked
 
 ENTRY_FILE = "entry.json"
 FILES_FOLDER = "files"
+CLAIMED = "claimed, not run here: "
+"""Before the lesson of an entry that came from elsewhere."""
 _MAX_ENTRY_BYTES = 1_000_000
 _ENTRY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
@@ -64,6 +67,31 @@ class FileArchive:
             ) from error
         if not new and _read_entry(folder) != entry:
             raise IntegrityError(str(folder), "holds another entry", expected=entry.entry_id)
+
+    def add_packed(self, content: bytes, *, where: str) -> ArchiveEntry:
+        """Place an entry that somebody packed (zip, tar, tar.gz), as `add` would; the entry placed.
+
+        What it says of itself was measured elsewhere: it is kept as observed, and as a claim.
+
+        Raises:
+            ConfigError: see `add`.
+            IntegrityError: it is not such a pack, no entry, or its files are not what it names;
+                nothing is written then.
+        """
+        packed = unpacked(content, where=where)
+        lead = f"{FILES_FOLDER}/"
+        files = {
+            path.removeprefix(lead): text for path, text in packed.items() if path.startswith(lead)
+        }
+        others = sorted(set(packed) - {ENTRY_FILE} - {lead + path for path in files})
+        if others or ENTRY_FILE not in packed:
+            found = f"{others[0]!r} in it" if others else f"no {ENTRY_FILE}"
+            raise IntegrityError(where, found, expected=f"{ENTRY_FILE} and {lead}, nothing else")
+        entry = _parsed(packed[ENTRY_FILE].encode(), where=f"{where}/{ENTRY_FILE}")
+        lesson = f"{CLAIMED}{entry.lesson.removeprefix(CLAIMED)}"
+        claimed = entry.model_copy(update={"stamp": "observed", "lesson": lesson})
+        self.add(claimed, files)
+        return claimed
 
     def entries(self) -> tuple[ArchiveEntry, ...]:
         """All sound entries, oldest first; an own entry stands for a shipped one of its id."""
@@ -111,15 +139,19 @@ def _read_entry(folder: Path) -> ArchiveEntry:
     path = folder / ENTRY_FILE
     _check_regular(folder, directory=True)
     _check_regular(path, directory=False)
-    try:
-        entry = ArchiveEntry.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "document"
-        raise IntegrityError(f"{path}: {key}", first["msg"]) from error
+    entry = _parsed(path.read_bytes(), where=str(path))
     if entry.entry_id != folder.name:
         raise IntegrityError(str(path), f"entry_id {entry.entry_id!r}", expected=folder.name)
     return entry
+
+
+def _parsed(content: bytes, *, where: str) -> ArchiveEntry:
+    try:
+        return ArchiveEntry.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "document"
+        raise IntegrityError(f"{where}: {key}", first["msg"]) from error
 
 
 def _check_regular(path: Path, *, directory: bool) -> None:
