@@ -178,6 +178,9 @@ def build_bench(
     from harnesspro.store.trees import GitTrees
 
     run_dir = Path(config["run_dir"])
+    certify = _certifier(header, run_dir, config["firewall"])
+    if not (run_dir / "certificate.json").is_file():
+        certify(None, 0)  # whatever ends the run, there is one
     broker = BrokerClient(config["admin_socket"])
     ledger = SplitLedger(LedgerReader(run_dir), broker)
     trees = GitTrees(run_dir)
@@ -216,7 +219,7 @@ def build_bench(
             run_dir, trajectory, agent_name=header.harness_name
         ),
         write_report=lambda document: write_json(run_dir / "report.json", document),
-        certify=_certifier(header, run_dir, config["firewall"]),
+        certify=certify,
         interrupted=interrupted.is_set,
         purse_empty=purse_empty.is_set,
         round_empty=round_empty,

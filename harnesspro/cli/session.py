@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harnesspro.cli import documents
 from harnesspro.cli import prepare as preparing
+from harnesspro.cli.audit import close_run
 from harnesspro.cli.earlier import confirmed_before
 from harnesspro.cli.output import put_json, say
 from harnesspro.config import RunHeader, Verb, out_folder, validated
@@ -102,6 +103,9 @@ def sit(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool, quiet: bo
     code = run_processes(header, run_dir, out, quiet=quiet, say=say)
     if code in _WITH_DOCUMENT and (run_dir / "report.json").is_file():
         show(header, run_dir, out, as_json=as_json)
+    head = close_run(run_dir)
+    if head is not None and not quiet:
+        say(f"Certificate {head[:16]}…; to check it: harnesspro audit {run_dir.name}")
     return code
 
 

@@ -1,15 +1,17 @@
 """The certificate of a run: what touched right answers, as a hash chain anyone can recompute. Pure.
 
-It shows that what was done cannot be edited afterwards unseen. It does not show that nothing else
-was done: that rests on the firewall level it names.
+It shows that what was done cannot be edited afterwards unseen, by whoever kept its head. It does
+not show that nothing else was done: that rests on the firewall level it names.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harnesspro.core.errors import IntegrityError
 from harnesspro.core.ports import Opening
 from harnesspro.vault.chain import chain_problems, chained, head
 
@@ -44,6 +46,42 @@ def verify(document: Mapping[str, Any]) -> list[str]:
         for name in _COUNTS
         if document.get(name) != counted[name]
     ]
+
+
+def extended(document: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
+    """The certificate with one more event at the end of its chain."""
+    chain = list(document["events"])
+    chain.append(chained(event, prev=head(chain)))
+    return {"schema": SCHEMA, "events": chain, **_counts(chain)}
+
+
+def last_event(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The latest event of this name; None where there is none."""
+    found = [event for event in document["events"] if event.get("event") == name]
+    return dict(found[-1]) if found else None
+
+
+def certificate_text(document: Mapping[str, Any]) -> str:
+    """The one text of a certificate, so that no byte of the file is free to change."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_certificate(content: bytes, *, where: str) -> dict[str, Any]:
+    """The document that these bytes are, its chain and counts verified.
+
+    Raises:
+        IntegrityError: not a certificate, or a byte of it was changed.
+    """
+    try:
+        document = json.loads(content)
+        problems = verify(document) if isinstance(document, dict) else ["not a certificate"]
+        if not problems and certificate_text(document).encode() != content:
+            problems = ["written otherwise than it was"]
+    except (ValueError, RecursionError) as error:
+        raise IntegrityError(where, "not JSON", expected="a certificate") from error
+    if problems:
+        raise IntegrityError(where, "; ".join(problems), expected="a whole hash chain")
+    return dict(document)
 
 
 def _counts(events: Sequence[Mapping[str, Any]]) -> dict[str, int | float]:
@@ -93,7 +131,6 @@ def run_events(
 def _opening_events(opening: Opening, *, n_harnesses: int) -> list[dict[str, Any]]:
     n_answers = len(opening.replies)
     n_tasks = max(1, n_answers // max(1, n_harnesses))
-    bits = told_bits(opening.n_openings - 1, n_tasks=n_tasks, n_harnesses=n_harnesses)
     return [
         {
             "event": "opened",
@@ -102,12 +139,20 @@ def _opening_events(opening: Opening, *, n_harnesses: int) -> list[dict[str, Any
             "n_answers": n_answers,
         },
         {"event": "canaries_scanned", "hits": opening.canary_hits},
-        {
-            "event": "leak_bound",
-            "bits_told_by_earlier_openings": round(bits, 3),
-            "accuracy_points": round(leak_bound(bits, n=n_tasks), 6),
-        },
+        leak_event(opening.n_openings, n_tasks=n_tasks, n_harnesses=n_harnesses),
     ]
+
+
+def leak_event(n_openings: int, *, n_tasks: int, n_harnesses: int) -> dict[str, Any]:
+    """How far what earlier openings told may flatter the accuracy of the `n_openings`-th."""
+    bits = told_bits(n_openings - 1, n_tasks=n_tasks, n_harnesses=n_harnesses)
+    return {
+        "event": "leak_bound",
+        "n_tasks": n_tasks,
+        "n_harnesses": n_harnesses,
+        "bits_told_by_earlier_openings": round(bits, 3),
+        "accuracy_points": round(leak_bound(bits, n=n_tasks), 6),
+    }
 
 
 def told_bits(n_openings: int, *, n_tasks: int, n_harnesses: int) -> float:
