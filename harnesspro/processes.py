@@ -89,12 +89,13 @@ def start_role(
     """`python -m harnesspro.wiring ROLE FD`, its configuration on an inherited pipe.
 
     `prefix` is a command that execs its arguments (the confiner). Roles but the orchestrator run
-    in their own session, so that Ctrl-C reaches the orchestrator alone.
+    in their own session, so that Ctrl-C reaches the orchestrator alone. Nothing in the working
+    folder can stand in for a module (`-P`).
     """
     read_fd, write_fd = os.pipe()
     try:
         child = subprocess.Popen(
-            [*prefix, sys.executable, "-m", "harnesspro.wiring", role, str(read_fd)],
+            [*prefix, sys.executable, "-P", "-m", "harnesspro.wiring", role, str(read_fd)],
             env=dict(env),
             stdin=subprocess.DEVNULL,
             pass_fds=(*pass_fds, read_fd),

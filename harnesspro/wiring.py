@@ -31,6 +31,7 @@ from harnesspro.core.ports import (
     Ledger,
     Opening,
     Proposer,
+    Sandbox,
     Trees,
 )
 from harnesspro.core.records import Step
@@ -76,14 +77,36 @@ def main_broker(config: dict[str, Any]) -> int:
 
 
 def main_grader(config: dict[str, Any]) -> int:
-    """The only process that opens the vault."""
+    """The only process that opens the vault; as a user of its own where it was given one."""
+    from harnesspro.vault import guard
     from harnesspro.vault.grader import GraderConfig, serve
+    from harnesspro.vault.wire import write_frame
 
-    fields = ("vault_dir", "taskset_id", "merkle_root", "answer_kind", "scheme", "run_dir")
+    if config["uid"] is not None:
+        guard.become(config["uid"])
+        processes.die_with_parent(config["parent_pid"])  # another user is another parent's child
+    guard.harden()
+    door = socket.socket(fileno=config["door_fd"])
+    write_frame(door, {"uid": os.geteuid()})
     serve(
-        socket.socket(fileno=config["fd"]), GraderConfig(**{name: config[name] for name in fields})
+        socket.socket(fileno=config["fd"]),
+        GraderConfig.model_validate(config["grader"]),
+        partial(_borrowed, door, config["isolation"], []),
     )
     return 0
+
+
+def _borrowed(door: socket.socket, level: str, kept: list[Sandbox]) -> Sandbox:
+    """The sandbox whose socket comes through the door, once; later the same."""
+    from harnesspro.sandbox.client import SandboxClient
+
+    if not kept:
+        door.settimeout(processes.START_TIMEOUT_S)
+        _, fds, _, _ = socket.recv_fds(door, 1, 1)
+        if not fds:
+            raise HarnessProError("grader", "no sandbox came through the door")
+        kept.append(SandboxClient.from_fd(fds[0], level))
+    return kept[0]
 
 
 def main_orchestrator(config: dict[str, Any]) -> int:

@@ -16,8 +16,8 @@ JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 TASKS = typer.Argument(..., metavar="TASKS", help="JSON Lines with `input` and `gold`.")
 VAULT = typer.Option(None, "--to", metavar="VAULT", help="Where gold goes (default: your vault).")
 NAME = typer.Option(None, "--name", help="Name of the task set (default: from the file).")
-KIND = typer.Option(None, "--kind", help="text, number, choice, json (default: from the gold).")
-SCHEME = typer.Option("exact", "--scheme", help="How answers are graded: exact or bfcl.")
+KIND = typer.Option(None, "--kind", help="text, number, choice, json, code (default: by gold).")
+SCHEME = typer.Option(None, "--scheme", help="exact, bfcl, calls (default: by kind).")
 OUT = typer.Option(None, "--out", help="Folder of the public side (default: NAME-sealed).")
 REMOVE = typer.Option(False, "--remove-original", help="Delete TASKS once it is sealed.")
 
@@ -36,7 +36,7 @@ def seal(
     to: Path | None = VAULT,
     name: str | None = NAME,
     kind: str | None = KIND,
-    scheme: str = SCHEME,
+    scheme: str | None = SCHEME,
     out: Path | None = OUT,
     remove_original: bool = REMOVE,
     as_json: bool = JSON,
@@ -47,11 +47,12 @@ def seal(
 
     called = name or _name_from(tasks)
     folder = out or Path(f"{called}-sealed")
+    answer_kind = kind or likely_kind(tasks)
     receipt = seal_file(
         tasks,
         name=called,
-        answer_kind=kind or likely_kind(tasks),
-        scheme=scheme,
+        answer_kind=answer_kind,
+        scheme=scheme or ("calls" if answer_kind in ("code", "files") else "exact"),
         public_dir=folder,
         vault_dir=to or vault_home(),
     )

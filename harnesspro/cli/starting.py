@@ -6,14 +6,14 @@ import json
 import os
 import shlex
 import signal
-import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from harnesspro import processes
+from harnesspro.cli.guarding import Guard, firewall_level, lend_sandbox, showing, start_grader
 from harnesspro.config import RunHeader, out_folder
 from harnesspro.core.errors import (
     EXIT_INTERRUPTED,
@@ -49,7 +49,7 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
     (run_dir / "staged").mkdir(exist_ok=True)
     with processes.household() as home:
         urls = _start_models(header, home, say=say)
-        grader_socket = _start_grader(header, run_dir, home)
+        guard = start_grader(header, run_dir, home)
         trial_socket, admin_socket = str(home.folder / "b.sock"), str(home.folder / "a.sock")
         launcher, launcher_socket = start_launcher(
             level=header.isolation,
@@ -58,6 +58,7 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
             code_roots=[str(run_dir / "staged")],
         )
         home.add("launcher", launcher)
+        lend_sandbox(guard, header, home)
         _start_broker(header, run_dir, home, urls=urls, sockets=(trial_socket, admin_socket))
         config = {
             "header": header.model_dump(mode="json"),
@@ -65,14 +66,14 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
             "out": str(out),
             "admin_socket": admin_socket,
             "launcher_fd": launcher_socket.fileno(),
-            "grader_fd": grader_socket.fileno() if grader_socket else None,
+            "grader_fd": guard.channel.fileno() if guard else None,
             "quiet": quiet,
         }
-        child = _start_orchestrator(config, home.folder, say=say)
+        child = _start_orchestrator(config, home.folder, guard, say=say)
         code = processes.wait_for_orchestrator(child, home)
         launcher_socket.close()
-        if grader_socket is not None:
-            grader_socket.close()
+        if guard is not None:
+            guard.close()
     if code not in _FINISHED:
         say(f"Everything measured is kept. To go on: {resume}")
     if code == -signal.SIGINT:
@@ -92,32 +93,6 @@ def _start_models(header: RunHeader, home: processes.Household, *, say: Say) -> 
         home.on_close(server.stop)
         urls[model] = server.url
     return urls
-
-
-def _start_grader(
-    header: RunHeader, run_dir: Path, home: processes.Household
-) -> socket.socket | None:
-    if not header.has_gold or not header.config.open_gold:
-        return None
-    from harnesspro.formats.paths import vault_home
-
-    assert header.seal is not None
-    ours, theirs = socket.socketpair()
-    theirs.set_inheritable(True)
-    config = {
-        "fd": theirs.fileno(),
-        "vault_dir": str(vault_home()),
-        "taskset_id": header.seal["taskset_id"],
-        "merkle_root": header.seal["merkle_root"],
-        "answer_kind": header.seal["answer_kind"],
-        "scheme": header.seal["scheme"],
-        "run_dir": str(run_dir),
-    }
-    env = {"PATH": os.environ.get("PATH", os.defpath)}
-    child = processes.start_role("grader", config, env=env, pass_fds=(theirs.fileno(),))
-    home.add("grader", child)
-    theirs.close()
-    return ours
 
 
 def _start_broker(
@@ -163,12 +138,10 @@ def _raise_said(log: Path) -> None:
     raise said
 
 
-def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> Any:
-    """Confined by Landlock where the kernel can (firewall F1), else by convention (F0).
-
-    Without a sandbox the launcher starts any code unconfined, so nothing stronger than F0 is true;
-    nor is it where the vault lies in a folder that stays readable.
-    """
+def _start_orchestrator(
+    config: dict[str, Any], sockets: Path, guard: Guard | None, *, say: Say
+) -> Any:
+    """Confined by Landlock where the kernel can, else by convention; the level goes on record."""
     from harnesspro.formats.paths import vault_home
     from harnesspro.sandbox import confine
     from harnesspro.sandbox.start import confined, readable
@@ -189,22 +162,17 @@ def _start_orchestrator(config: dict[str, Any], sockets: Path, *, say: Say) -> A
             "(convention only). Set XDG_DATA_HOME to a folder elsewhere."
         )
     env = processes.plain_env() | {"HOME": str(scratch), "TMPDIR": str(scratch)}
-    isolated = config["header"]["isolation"] != "S0"
+    firewall = firewall_level(
+        landlocked=landlocked,
+        isolated=config["header"]["isolation"] != "S0",
+        shown=shown is not None,
+        grader_uid=guard.uid if guard else None,
+    )
     return processes.start_role(
         "orchestrator",
-        config | {"firewall": "F1" if landlocked and isolated and shown is None else "F0"},
+        config | {"firewall": firewall},
         env=env,
         pass_fds=fds,
         prefix=confined([], read=(), write=write) if landlocked else (),
         own_session=False,
     )
-
-
-def showing(vault: Path, folders: Iterable[str]) -> str | None:
-    """The first of the folders that holds the vault, or lies in it; None where all are apart."""
-    inside = vault.resolve()
-    for folder in folders:
-        place = Path(folder).resolve()
-        if inside.is_relative_to(place) or place.is_relative_to(inside):
-            return folder
-    return None

@@ -40,7 +40,7 @@ class Seal(Record):
     """How many of the `n` tasks have a right answer in the vault."""
     answer_kind: AnswerKind
     scheme: str
-    """How answers are graded: `exact` or `bfcl`."""
+    """How answers are graded: `exact`, `bfcl` or `calls`."""
     split_key: str
     """Key of the search/confirm split; the same name keeps it when it is sealed again."""
     families: tuple[str, ...]

@@ -1,33 +1,34 @@
 """The grader process: the only one that reads right answers, and it gives back grades alone.
 
 It answers one request, `open_sealed`: the vault is verified, the opening counted and on the disk,
-then the run is scanned for canaries and the answers are graded. It runs no candidate code. Whatever
-goes wrong is one code on the wire; the detail is in the vault, for its owner.
+then the run is scanned for canaries and the answers are graded. It runs no candidate code: code is
+called in a sandbox it borrows, and only values come back. Whatever goes wrong is one code on the wire; the detail is in the vault, for its owner.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harnesspro.core.errors import HarnessProError, IntegrityError
+from harnesspro.core.ports import Sandbox
 from harnesspro.core.records import Record
 from harnesspro.vault.canaries import CanaryScanner
+from harnesspro.vault.executable import CodeGrader
 from harnesspro.vault.grading import Grade, grade
+from harnesspro.vault.guard import harden
 from harnesspro.vault.log import VaultLog
 from harnesspro.vault.records import VaultRecord, verified_records
 from harnesspro.vault.seal import GOLD_NAME
 from harnesspro.vault.wire import GRADE_CODES, GRADER_ERROR, read_frame, write_frame
 
-_PR_SET_DUMPABLE = 4
+Borrow = Callable[[], Sandbox]
 
 
 class GraderConfig(Record):
@@ -41,6 +42,8 @@ class GraderConfig(Record):
     run_dir: str
     archive_dir: str | None = None
     """Scanned too; by default the archive beside the folder of runs."""
+    empty_dir: str = ""
+    """A folder with nothing in it, below what the borrowed sandbox may show."""
 
     @property
     def vault(self) -> Path:
@@ -64,21 +67,24 @@ class _Answer:
     text: str
 
 
-def serve(sock: socket.socket, config: GraderConfig) -> None:
+def no_sandbox() -> Sandbox:
+    """What a grader borrows that was lent nothing.
+
+    Raises:
+        HarnessProError: always.
+    """
+    raise HarnessProError("grader", "asked to grade code, and no sandbox was lent")
+
+
+def serve(sock: socket.socket, config: GraderConfig, borrow: Borrow = no_sandbox) -> None:
     """Answer requests until the other side closes. Starts by closing itself to debuggers."""
     harden()
+    grader = _Grader(config, CodeGrader(borrow, empty_dir=config.empty_dir))
     try:
         while (request := read_frame(sock)) is not None:
-            write_frame(sock, _reply(request, config))
+            write_frame(sock, grader.reply(request))
     except (ConnectionError, ValueError):
         return
-
-
-def harden() -> None:
-    """No core dumps, no ptrace, no reading of this process through /proc by the same user."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE)")
 
 
 def check_vault(vault_dir: Path, *, taskset_id: str, merkle_root: str) -> int:
@@ -101,14 +107,6 @@ def _records(vault: Path, root: str) -> tuple[VaultRecord, ...]:
     return verified_records(content, root=root, where=str(path))
 
 
-def _reply(request: Any, config: GraderConfig) -> dict[str, Any]:
-    try:
-        return _open_sealed(_answers(request), config)
-    except (HarnessProError, OSError, ValueError, LookupError, TypeError) as error:
-        _keep_detail(config, error)
-        return {"error": GRADER_ERROR}
-
-
 def _answers(request: Any) -> tuple[_Answer, ...]:
     if not isinstance(request, dict) or request.get("op") != "open_sealed":
         raise ValueError("not an open_sealed request")
@@ -118,32 +116,54 @@ def _answers(request: Any) -> tuple[_Answer, ...]:
     return answers
 
 
-def _open_sealed(answers: Sequence[_Answer], config: GraderConfig) -> dict[str, Any]:
-    records = _records(config.vault, config.merkle_root)
-    by_id = {record.task_id: record for record in records}
-    golds = [by_id[answer.task_id].gold for answer in answers]  # an unknown task opens nothing
-    log = VaultLog(config.vault)
-    run = Path(config.run_dir).name
-    n_openings = log.append_opening(run=run, n_answers=len(answers))
-    hits = _scan(records, config)
-    log.append("scanned", run=run, hits=hits)
-    grades = [
-        (answer.digest, GRADE_CODES[_grade(answer.text, gold, config)])
-        for answer, gold in zip(answers, golds, strict=True)
-    ]
-    return {
-        "grades": grades,
-        "n_openings": f"{n_openings:09d}",
-        "canary_hits": f"{sum(hits.values()):09d}",
-        "merkle_root": config.merkle_root,
-    }
+class _Grader:
+    """One task set's vault, and how its answers are graded."""
 
+    def __init__(self, config: GraderConfig, code: CodeGrader) -> None:
+        self._config, self._code = config, code
 
-def _grade(text: str, gold: Any, config: GraderConfig) -> Grade:
-    try:
-        return grade(config.scheme, config.answer_kind, json.loads(text), gold)
-    except (RecursionError, ValueError):  # what cannot be read as JSON matches no right answer
-        return "wrong" if gold is not None else "no_gold"
+    def reply(self, request: Any) -> dict[str, Any]:
+        """The one reply, or the one code for whatever went wrong."""
+        try:
+            return self._open_sealed(_answers(request))
+        except (HarnessProError, OSError, ValueError, LookupError, TypeError) as error:
+            _keep_detail(self._config, error)
+            return {"error": GRADER_ERROR}
+
+    def _open_sealed(self, answers: Sequence[_Answer]) -> dict[str, Any]:
+        config = self._config
+        records = _records(config.vault, config.merkle_root)
+        by_id = {record.task_id: record for record in records}
+        golds = [by_id[answer.task_id].gold for answer in answers]  # an unknown task opens nothing
+        log = VaultLog(config.vault)
+        run = Path(config.run_dir).name
+        n_openings = log.append_opening(run=run, n_answers=len(answers))
+        hits = _scan(records, config)
+        log.append("scanned", run=run, hits=hits)
+        grades = [
+            (answer.digest, GRADE_CODES[self._grade(answer.text, gold)])
+            for answer, gold in zip(answers, golds, strict=True)
+        ]
+        return {
+            "grades": grades,
+            "n_openings": f"{n_openings:09d}",
+            "canary_hits": f"{sum(hits.values()):09d}",
+            "merkle_root": config.merkle_root,
+        }
+
+    def _grade(self, text: str, gold: Any) -> Grade:
+        if gold is None:
+            return "no_gold"
+        try:
+            answer = json.loads(text)
+        except (RecursionError, ValueError):  # what cannot be read as JSON matches no right answer
+            return "wrong"
+        if self._config.scheme == "calls":
+            return "right" if self._code.is_right(answer, gold) else "wrong"
+        try:
+            return grade(self._config.scheme, self._config.answer_kind, answer, gold)
+        except (RecursionError, ValueError):
+            return "wrong"
 
 
 def _scan(records: Sequence[VaultRecord], config: GraderConfig) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Right or wrong: an answer against the right one. Pure; values only, no code is run.
 
-`exact` compares typed values. `bfcl` is the Berkeley Function Calling Leaderboard's rule for one
+`exact` compares typed values. `calls`, for code, is decided by `executable` in a sandbox. `bfcl` is the Berkeley Function Calling Leaderboard's rule for one
 call against `possible_answer`, with one leniency: numbers inside lists compare by value alone.
 """
 
@@ -11,13 +11,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
+from pydantic import ValidationError
+
 from harnesspro.core.errors import UsageError
 from harnesspro.core.records import AnswerKind
+from harnesspro.vault.values import CallTest
 
 Grade = Literal["right", "wrong", "no_gold"]
 KINDS_OF_SCHEME: Mapping[str, frozenset[str]] = {
     "exact": frozenset({"text", "number", "choice", "json"}),
     "bfcl": frozenset({"json"}),
+    "calls": frozenset({"code", "files"}),
 }
 RELATIVE_TOLERANCE = 1e-6
 ABSOLUTE_TOLERANCE = 1e-9
@@ -51,9 +55,11 @@ def grade(scheme: str, kind: str, answer: Any, gold: Any) -> Grade:
     """The grade of one answer; a missing answer (None) is wrong, gold None is no gold.
 
     Raises:
-        UsageError: the scheme cannot grade this kind.
+        UsageError: the scheme cannot grade this kind, or only by running the answer.
     """
     check_scheme(scheme, kind)
+    if scheme == "calls":
+        raise UsageError("scheme 'calls'", "no value to compare", expected="a sandbox to run it in")
     if gold is None:
         return "no_gold"
     if answer is None:
@@ -64,6 +70,8 @@ def grade(scheme: str, kind: str, answer: Any, gold: Any) -> Grade:
 
 def gold_problem(scheme: str, kind: str, gold: Any) -> str | None:
     """Why this right answer could match no answer at all; None where it is fine."""
+    if scheme == "calls":
+        return _call_problem(gold)
     if scheme == "bfcl" and not _is_possible_answer(gold):
         return "not of the form {function: {argument: [allowed values]}}"
     if kind == "number" and _number(gold) is None:
@@ -71,6 +79,14 @@ def gold_problem(scheme: str, kind: str, gold: Any) -> str | None:
     if kind in ("text", "choice") and isinstance(gold, dict | list):
         return f"not a {kind}"
     return None
+
+
+def _call_problem(gold: Any) -> str | None:
+    try:
+        test = CallTest.model_validate(gold)
+        return None if test.all_checks() else "no case"
+    except (ValidationError, ValueError):
+        return "not of the form {function, cases: [{args, value}]}"
 
 
 def _is_possible_answer(gold: Any) -> bool:

