@@ -127,6 +127,7 @@ def trial_ground(
                 concurrency=concurrency,
                 stop=Event(),
                 purse_empty=Event(),
+                round_empty=Event(),
             )
             try:
                 yield Ground(backend, client, ledger, meter)
