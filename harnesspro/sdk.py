@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import socket
 import sys
 
@@ -192,14 +193,31 @@ class SocketTransport:
             f"Authorization: Bearer {self.token}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(data)}\r\n\r\n"
         )
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wire:
+        try:
+            wire = _dial(self.path)
+        except OSError as error:
+            raise ModelFault(f"broker: {error}") from error
+        with wire:
             try:
-                wire.connect(self.path)
                 wire.sendall(head.encode() + data)
                 raw = b"".join(iter(lambda: wire.recv(65536), b""))
             except OSError as error:
                 raise ModelFault(f"broker: {error}") from error
         return _parse(raw)
+
+
+def _dial(path: str) -> socket.socket:
+    """A connection to the broker: by path, or, as `fd:N`, handed in over that descriptor."""
+    if not path.startswith("fd:"):
+        wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        wire.connect(path)
+        return wire
+    with socket.socket(fileno=os.dup(int(path[3:]))) as door:
+        door.send(b"?")
+        fds = socket.recv_fds(door, 1, 1)[1]
+    if not fds:
+        raise ConnectionError("it does not answer")
+    return socket.socket(fileno=fds[0])
 
 
 def _parse(raw: bytes) -> Mapping[str, Any]:

@@ -279,9 +279,15 @@ class SandboxSpec:
     broker: bool = True
     """Whether the broker's socket is mounted."""
     wall_s: float = 60.0
+    cpu_s: float | None = None
+    """Processor seconds of all its processes; None leaves it to the clock and the cores."""
     output_bytes: int = 1_000_000
     memory_bytes: int = 2_000_000_000
+    """What all its processes may use together."""
     n_processes: int = 64
+    disk_bytes: int = 256 << 20
+    """Bounds each file and all files of /work together."""
+    n_files: int = 20_000
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -290,7 +296,9 @@ class SandboxResult:
     """How it ended. `result` is the bytes of /work/answer.json, None where absent or unsafe."""
 
     ended: Literal["exited", "wall", "output", "killed", "refused"]
-    """`refused`: the sandbox itself could not start (the ground's fault)."""
+    """`killed`: over another limit, which stderr names, or the run was ended; `refused`: the
+    sandbox itself could not start (the ground's fault).
+    """
     exit_code: int | None
     result: bytes | None
     stderr: str

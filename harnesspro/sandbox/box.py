@@ -1,4 +1,4 @@
-"""The sandbox as a list of bubblewrap arguments: everything the code inside sees is named here.
+"""What the code inside sees, everything by name, and how bubblewrap is told of it.
 
 Pure. Standard library only.
 """
@@ -11,6 +11,13 @@ if TYPE_CHECKING:
 
 WORK, CODE, JUDGE, BROKER = "/work", "/harness", "/judge", "/run/broker.sock"
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+READABLE = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"),
+    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/localtime"),
+)
+"""What of the host's own files code without a root of its own may read."""
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+SCRATCH = ("/tmp", "/dev/shm")  # noqa: S108 - private to one start
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 BOOT = (
@@ -53,8 +60,8 @@ def system(links: Mapping[str, str], folders: Sequence[str]) -> list[str]:
 def private(size: int) -> list[str]:
     """What belongs to one start alone: processes, devices and scratch space of `size` bytes."""
     scratch = ["--perms", "1777", "--size", str(size), "--tmpfs"]
-    own = ["/dev/shm", "/tmp"]  # noqa: S108 - private to the sandbox
-    return ["--proc", "/proc", "--dev", "/dev", *scratch, own[0], *scratch, own[1]]
+    own = (word for path in SCRATCH for word in (*scratch, path))
+    return ["--proc", "/proc", "--dev", "/dev", *own]
 
 
 def content(

@@ -53,11 +53,11 @@ def rights(abi: int) -> int:
     return known
 
 
-def ruleset(abi: int) -> bytes:
+def ruleset(abi: int, *, tcp: bool = True) -> bytes:
     """What to take away: file system rights, from 4 on TCP, from 6 on what leaves the domain."""
     fields = [rights(abi)]
     if abi >= 4:
-        fields.append(TCP)
+        fields.append(TCP if tcp else 0)
     if abi >= 6:
         fields.append(SCOPES)
     return struct.pack(f"={len(fields)}Q", *fields)
@@ -72,10 +72,19 @@ def confine(*, read: Sequence[str], write: Sequence[str]) -> None:
     Raises:
         OSError: a step failed; the process may be half confined and should end.
     """
-    abi = landlock_abi()
     drop_capabilities()
     _call(_libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
-    attributes = ruleset(abi)
+    landlock(read=read, write=write)
+
+
+def landlock(*, read: Sequence[str], write: Sequence[str], tcp: bool = True) -> None:
+    """The Landlock part of it alone; `tcp` is whether TCP is denied too. It needs NO_NEW_PRIVS.
+
+    Raises:
+        OSError: the kernel refused, or has no Landlock.
+    """
+    abi = landlock_abi()
+    attributes = ruleset(abi, tcp=tcp)
     rules = _call(_libc.syscall(CREATE_RULESET, attributes, len(attributes), 0))
     for paths, granted in ((read, READING), (write, rights(abi))):
         for path in paths:
@@ -90,11 +99,16 @@ def drop_capabilities() -> None:
     Raises:
         OSError: the kernel refused.
     """
-    for number in range(LAST_CAPABILITY + 1):
-        _libc.prctl(DROP_BOUND, number, 0, 0, 0)  # without SETPCAP refused, and then not needed
+    drop_bounding()
     _libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
     head, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
     _call(_libc.capset(head, none))
+
+
+def drop_bounding() -> None:
+    """No program executed from here on can gain a capability; a change of user stays possible."""
+    for number in range(LAST_CAPABILITY + 1):
+        _libc.prctl(DROP_BOUND, number, 0, 0, 0)  # without SETPCAP refused, and then not needed
 
 
 def _grant(rules: int, path: str, granted: int) -> None:

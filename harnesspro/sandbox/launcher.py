@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -21,9 +20,11 @@ import time
 if __name__ == "__main__":  # started by its path, isolated: the package must be made findable
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from harnesspro.sandbox import box, wire
-from harnesspro.sandbox.child import Start, begin_bare, begin_boxed
+from harnesspro.sandbox import boxed, kept, wire
+from harnesspro.sandbox.census import Bounds, Census
 from harnesspro.sandbox.ground import Ground
+from harnesspro.sandbox.kernel import CHILD_SUBREAPER, PARENT_DEATH_SIGNAL, prctl
+from harnesspro.sandbox.spec import Malformed, Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from harnesspro.sandbox.child import Child
 
 TAIL_BYTES, READ_BYTES = 4096, 65536
-PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36
-MISSING_COMMAND = 127
-"""The exit code shells give for a command that is not there."""
 
 
 def main(fd: int) -> int:
@@ -59,22 +57,20 @@ def main(fd: int) -> int:
 
 def tie_to(parent: int) -> None:
     """Die when the parent does; it may have died before this call. Adopt orphans, to reap them."""
-    if sys.platform == "linux":
-        prctl = ctypes.CDLL(None).prctl
-        prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-        prctl(CHILD_SUBREAPER, 1)
+    prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    prctl(CHILD_SUBREAPER, 1)
     if os.getppid() != parent:
         sys.exit(1)
 
 
 def serve(sock: socket.socket, ground: Ground) -> None:
     """One thread a start. Closing `halt` ends them all, and they are waited for."""
-    lock = threading.Lock()
+    lock, census = threading.Lock(), Census()
     halted, halt = os.pipe()
     threads: list[threading.Thread] = []
     try:
         while (message := wire.receive(sock)) is not None:
-            arguments = (sock, lock, ground, message, halted)
+            arguments = (sock, lock, ground, census, message, halted)
             threads = [thread for thread in threads if thread.is_alive()]
             threads.append(threading.Thread(target=answer, args=arguments))
             threads[-1].start()
@@ -90,14 +86,15 @@ def answer(
     sock: socket.socket,
     lock: threading.Lock,
     ground: Ground,
+    census: Census,
     message: Mapping[str, Any],
     halted: int,
 ) -> None:
     """Run one start; whatever happens, the peer gets a result for it."""
     result = refused("the launcher failed; its own error output says how")
     try:
-        result = run(ground, Start(message["spec"]), halted)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        result = run(ground, census, Start(message.get("spec")), halted)
+    except (Malformed, OSError, ValueError, KeyError) as error:
         result = refused(f"{type(error).__name__}: {error}")
     finally:
         with lock, contextlib.suppress(OSError):  # a peer that is gone: the reader finds out
@@ -115,97 +112,90 @@ def refused(reason: str) -> dict[str, Any]:
     }
 
 
-def run(ground: Ground, start: Start, halted: int) -> dict[str, Any]:
+def run(ground: Ground, census: Census, start: Start, halted: int) -> dict[str, Any]:
     """One start from an empty work folder to its result; the tree is dead at the end."""
-    place = ground.place()
+    place = ground.place(start)
     try:
-        boxed = ground.level == "S3"
         for name, text in start.files.items():
             place.write(name, text)
-        place.write("task.json", start.task(box.BROKER if boxed else ground.broker))
-        child = (begin_boxed if boxed else begin_bare)(ground, place, start)
+        place.write("task.json", start.task(kept.broker_inside(ground)))
+        child = (boxed if ground.level == "S3" else kept).begin(ground, place, start)
         began = time.monotonic()
-        watch = Watch(child, start.output_bytes)
+        bounds = Bounds(census, start, lambda: place.used(child.root, start.n_files))
+        watch = Watch(child, start.output_bytes, bounds)
         try:
             cut = watch.follow(began + start.wall_s, halted)
         finally:
             child.end()
         wall_s = time.monotonic() - began
         cut = watch.drain() or cut
-        ended, exit_code = how_it_ended(child, cut)
-        data = place.collect(start.output_bytes) if child.began else None
+        if cut is None and (too_much := bounds.overfull()):
+            cut, watch.broken = "killed", too_much
+        data = place.collect(start.output_bytes) if child.began and not watch.broken else None
     finally:
         place.clear()
+    ended, exit_code, why = child.how() if cut is None else (cut, None, "")
+    said = f"sandbox: {why or watch.broken}\n" if why or watch.broken else ""
     return {
         "ended": ended,
         "exit_code": exit_code,
         "result": None if data is None else base64.b64encode(data).decode(),
-        "stderr": watch.tail.decode(errors="replace"),
+        "stderr": (watch.tail.decode(errors="replace") + said)[-TAIL_BYTES:],
         "wall_s": wall_s,
     }
 
 
-def how_it_ended(child: Child, cut: str | None) -> tuple[str, int | None]:
-    """`ended` and the exit code. Only what happened before the code inside ran is `refused`."""
-    exit_code = child.report("exit-code")
-    if cut is not None:
-        return cut, None
-    if not child.began:
-        return "refused", None
-    if exit_code is not None:
-        return "exited", exit_code
-    return ("killed", None) if child.process.returncode < 0 else ("exited", MISSING_COMMAND)
-
-
 class Watch:
-    """Reads a child's two outputs up to a common cap and keeps the end of its stderr."""
+    """Reads a child's two outputs up to a common cap, keeps the end of its stderr, and now and then
+    looks at what all of it uses.
+    """
 
-    def __init__(self, child: Child, cap: int) -> None:
+    def __init__(self, child: Child, cap: int, bounds: Bounds) -> None:
         """Nothing is read yet."""
-        assert child.process.stdout is not None
-        assert child.process.stderr is not None
-        self.child, self.left, self.tail = child, cap, b""
-        self.out, self.err = child.process.stdout.fileno(), child.process.stderr.fileno()
-        for fd in (self.out, self.err):
+        self.child, self.left, self.tail, self.bounds = child, cap, b"", bounds
+        self.broken = ""
+        for fd in (child.out, child.err):
             os.set_blocking(fd, False)
 
     def follow(self, deadline: float, halted: int) -> str | None:
         """Until it ends by itself (None), or why it must be cut off: wall, output or killed."""
         poll = select.poll()
-        for fd in (self.out, self.err, self.child.status, halted):
+        for fd in (self.child.out, self.child.err, self.child.status, halted):
             poll.register(fd, select.POLLIN)
-        while (left := deadline - time.monotonic()) > 0:
-            for fd, _ in poll.poll(left * 1000 + 1):
-                if fd == halted:
-                    return "killed"
-                if fd == self.child.status:
-                    if not self.child.hear():
-                        return None
-                elif not self.read(fd):
+        look = time.monotonic() + self.bounds.census.pause_s
+        while (now := time.monotonic()) < deadline:
+            ready = [fd for fd, _ in poll.poll((min(deadline, look) - now) * 1000 + 1)]
+            if self.child.status in ready and not self.child.hear():
+                return None
+            for fd in {self.child.out, self.child.err}.intersection(ready):
+                if not self.read(fd):
                     poll.unregister(fd)
-                if self.left < 0:
-                    return "output"
+            if self.left < 0:
+                return "output"
+            if time.monotonic() >= look:
+                self.broken = self.bounds.broken(self.child.root) or ""
+                look = time.monotonic() + self.bounds.census.pause_s
+            if halted in ready or self.broken:
+                return "killed"
         return "wall"
 
     def read(self, fd: int) -> bool:
         """Take what is there; False at the end."""
         data = os.read(fd, READ_BYTES)
         self.left -= len(data)
-        if fd == self.err:
+        if fd == self.child.err:
             self.tail = (self.tail + data)[-TAIL_BYTES:]
         return bool(data)
 
     def drain(self) -> str | None:
         """What a dead child left in its pipes; `output` if that broke the cap."""
-        for fd in (self.out, self.err):
+        for fd in (self.child.out, self.child.err):
             try:
                 while self.read(fd):
                     pass
             except BlockingIOError:  # unsandboxed, a process that got away holds the other end
                 pass
-        for stream in (self.child.process.stdout, self.child.process.stderr):
-            if stream is not None:
-                stream.close()
+        self.child.close()
         return "output" if self.left < 0 else None
 
 

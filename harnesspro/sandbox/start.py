@@ -14,17 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from harnesspro.core.errors import SandboxUnavailable
-from harnesspro.sandbox import wire
+from harnesspro.sandbox import box, wire
 
 HERE = Path(__file__).resolve().parent
 SOCKET_PATH_BYTES = 100
 READY_S = 30.0
-SYSTEM_READ = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"),
-    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/localtime"),
-    *("/etc/ssl", "/etc/mime.types", "/etc/gitconfig"),
-)
-SYSTEM_WRITE = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+ISOLATED = ("-I", "-S", "-B")
+SYSTEM_READ = (*box.READABLE, "/etc/ssl", "/etc/mime.types", "/etc/gitconfig")
 
 
 def bubblewraps() -> Iterator[tuple[str, str]]:
@@ -41,13 +37,19 @@ def bubblewraps() -> Iterator[tuple[str, str]]:
 
 
 def start_launcher(
-    *, level: str, trial_socket: str, work_root: str, code_roots: Sequence[str]
+    *,
+    level: str,
+    trial_socket: str,
+    work_root: str,
+    code_roots: Sequence[str],
+    prefix: Sequence[str] = (),
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A launcher that has proven it can start Python at `level` (`S3` or `S0`), and its socket.
+    """A launcher that has proven it can start Python at `level`, and its socket.
 
     `trial_socket` is where the broker will listen for trials (it may come later). `work_root` is a
     short private folder, other users may pass through it; the caller removes it after the end.
-    Only folders below `code_roots` can be shown as code. Call it from a thread that lives as long
+    Only folders below `code_roots` can be shown as code. `prefix` is a command that becomes another
+    user, to whom `work_root` belongs, and then executes what follows it. Call it from a thread that lives as long
     as the run: the launcher dies with it. To end it, close every copy of the socket and wait.
 
     Raises:
@@ -62,7 +64,7 @@ def start_launcher(
         )
     os.makedirs(work_root, mode=0o711, exist_ok=True)
     os.chmod(work_root, 0o711)  # noqa: S103 - the judged pass through
-    if level != "S0" and os.geteuid() == 0:
+    if level != "S0" and os.geteuid() == 0 and not prefix:
         _check_passable(Path(work_root).resolve())
     config = {
         "level": level,
@@ -72,12 +74,12 @@ def start_launcher(
         "code_roots": [os.path.realpath(root) for root in code_roots],
         "parent": os.getpid(),
     }
-    if level == "S0":
-        return _proven({**config, "bwrap": "", "bwrap_home": ""})
+    if level != "S3":
+        return _proven({**config, "bwrap": "", "bwrap_home": ""}, prefix)
     reasons = []
     for bwrap, home in bubblewraps():
         try:
-            return _proven({**config, "bwrap": bwrap, "bwrap_home": home})
+            return _proven({**config, "bwrap": bwrap, "bwrap_home": home}, prefix)
         except SandboxUnavailable as error:
             reasons.append(f"{bwrap}: {error.found}")
     raise SandboxUnavailable("sandbox", "; ".join(reasons) or "no bubblewrap found")
@@ -91,7 +93,7 @@ def confined(command: Sequence[str], *, read: Sequence[str], write: Sequence[str
     should lie below `write`, and what it is to write to should belong to this user.
     """
     pairs = [("--read", path) for path in (*readable(), *read)]
-    pairs += [("--write", path) for path in (*SYSTEM_WRITE, *write)]
+    pairs += [("--write", path) for path in (*box.DEVICES, *write)]
     flat = [word for pair in pairs for word in pair]
     return [base_python(), "-I", "-S", "-B", str(HERE / "confine.py"), *flat, "--", *command]
 
@@ -112,11 +114,13 @@ def _check_passable(folder: Path) -> None:
             )
 
 
-def _proven(config: dict[str, Any]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _proven(
+    config: dict[str, Any], prefix: Sequence[str]
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs:
         process = subprocess.Popen(
-            [base_python(), "-I", "-S", "-B", str(HERE / "launcher.py"), str(theirs.fileno())],
+            [*prefix, base_python(), *ISOLATED, str(HERE / "launcher.py"), str(theirs.fileno())],
             env={},
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -165,9 +169,12 @@ def empty_start(code_dir: str) -> dict[str, Any]:
         "files": {},
         "broker": False,
         "wall_s": 20.0,
+        "cpu_s": None,
         "output_bytes": 100_000,
         "memory_bytes": 2_000_000_000,
         "n_processes": 64,
+        "disk_bytes": 1 << 20,
+        "n_files": 100,
         "env": {},
     }
 

@@ -1,16 +1,17 @@
-"""The launcher's sandboxes against the suite, isolated and not."""
+"""Every level against one suite, each as the user it is made for."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from harnesspro.testing.suites import SANDBOX_CASES
-from tests.unit.sandbox.boxes import Box, launched
+from tests.unit.sandbox.boxes import LADDER, Box, launched
 
 
-@pytest.fixture(scope="module", params=["S3", "S0"])
+@pytest.fixture(scope="module", params=LADDER)
 def box(request: pytest.FixtureRequest) -> Iterator[Box]:
-    with launched(request.param) as box:
+    level, ordinary = LADDER[request.param]
+    with launched(level, ordinary=ordinary) as box:
         yield box
 
 
@@ -22,4 +23,4 @@ def test_a_sandbox_owes(case, box: Box):
 
 
 def test_the_level_is_the_one_it_was_started_at(box: Box, request: pytest.FixtureRequest):
-    assert box.client.level == request.node.callspec.params["box"]
+    assert box.client.level == LADDER[request.node.callspec.params["box"]][0]

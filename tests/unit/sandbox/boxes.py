@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,13 @@ from typing import Any
 from harnesspro.core.ports import SandboxResult, SandboxSpec
 from harnesspro.sandbox.client import SandboxClient
 from harnesspro.sandbox.start import start_launcher
+from tests.unit.sandbox.ordinary import UID
+
+
+def raw_spec(**changes: Any) -> dict[str, Any]:
+    """A start spec as it goes over the socket."""
+    spec = SandboxSpec(name="raw", code_dir="/c", argv=None, payload='{"x": 1}')
+    return {**json.loads(json.dumps(dataclasses.asdict(spec))), **changes}
 
 
 @dataclass
@@ -75,21 +84,32 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+ORDINARY = [sys.executable, str(Path(__file__).parent / "ordinary.py")]
+
+
 @contextmanager
-def launched(level: str) -> Iterator[Box]:
-    """A proven launcher, its broker a listening socket that answers nothing."""
+def launched(level: str, *, ordinary: bool = False) -> Iterator[Box]:
+    """A proven launcher, its broker a listening socket that answers nothing.
+
+    `ordinary` starts it as an ordinary user, even where the tests are run by root.
+    """
     with open_folder() as folder, socket.socket(socket.AF_UNIX) as broker:
         broker.bind(str(folder / "broker.sock"))
         broker.listen()
         (folder / "broker.sock").chmod(0o666)
-        code = folder / "code"
-        code.mkdir()
-        code.chmod(0o755)
+        code, work = folder / "code", folder / "w"
+        for place in (code, work):
+            place.mkdir()
+            place.chmod(0o755)
+        prefix = ORDINARY if ordinary and os.geteuid() == 0 else []
+        if prefix:
+            os.chown(work, UID, UID)
         process, sock = start_launcher(
             level=level,
             trial_socket=str(folder / "broker.sock"),
-            work_root=str(folder / "w"),
+            work_root=str(work),
             code_roots=[str(code)],
+            prefix=prefix,
         )
         client = SandboxClient(sock, level)
         try:
@@ -97,6 +117,16 @@ def launched(level: str) -> Iterator[Box]:
         finally:
             client.close()
             process.wait(20)
+
+
+LADDER = {
+    "S3": ("S3", False),
+    "S3-ordinary": ("S3", True),
+    "S2r": ("S2r", False),
+    "S2": ("S2", True),
+    "S0": ("S0", False),
+}
+"""Name -> level, and whether an ordinary user starts it: every way a start can be made."""
 
 
 def marked(marker: str) -> list[int]:

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from harnesspro.sandbox.ground import BIND, NEW_MOUNTS, RECURSIVE, SLAVE, call, mount
+from harnesspro.sandbox.kernel import BIND, NEW_MOUNTS, RECURSIVE, SLAVE, call, mount
 
 UID = 23456
 NEEDED = {

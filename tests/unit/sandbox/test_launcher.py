@@ -15,7 +15,13 @@ from harnesspro.core.errors import HarnessProError, SandboxUnavailable
 from harnesspro.core.ports import SandboxSpec
 from harnesspro.sandbox import start, wire
 from harnesspro.sandbox.client import SandboxClient
-from tests.unit.sandbox.boxes import launched, marked, open_folder, wait_until
+from tests.unit.sandbox.boxes import (
+    launched,
+    marked,
+    open_folder,
+    raw_spec,
+    wait_until,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,7 +62,9 @@ def test_its_environment_is_empty_and_no_start_leaves_a_descriptor_or_a_mount():
         assert (process / "mounts").read_text() == mounts
 
 
-@pytest.mark.parametrize("spec", [None, 7, {}, {"code_dir": "/c"}, {"files": 1}])
+@pytest.mark.parametrize(
+    "spec", [None, 7, {}, {"code_dir": "/c"}, raw_spec(files=1), raw_spec(extra=1)]
+)
 def test_a_spec_that_is_none_is_refused_and_the_next_one_served(spec):
     with launched("S3") as box:
         wire.send(box.client._sock, {"id": 77, "spec": spec})

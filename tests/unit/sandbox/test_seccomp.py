@@ -1,6 +1,7 @@
 """The system call filter, run here by an interpreter of its few instructions."""
 
 import errno
+import itertools
 import struct
 
 import pytest
@@ -20,9 +21,10 @@ LISTED = {
 }
 
 
-def decide(program: bytes, arch: int, number: int, argument: int = 0) -> int:
+def decide(program: bytes, arch: int, number: int, *arguments: int) -> int:
     """What the kernel would do with one call."""
-    data = struct.pack("=IIQ6Q", number, arch, 0, argument & (2**64 - 1), *[0] * 5)
+    words = [argument & (2**64 - 1) for argument in (*arguments, *[0] * 6)[:6]]
+    data = struct.pack("=IIQ6Q", number, arch, 0, *words)
     lines = list(struct.iter_unpack("=HBBI", program))
     at = value = 0
     while True:
@@ -92,8 +94,8 @@ def test_clone_makes_threads_and_processes_but_no_namespaces(machine: str):
 
 
 def test_every_jump_lands_inside_and_the_kernel_would_take_the_length():
-    for machine in MACHINES:
-        lines = seccomp.instructions(machine)
+    for machine, shared in itertools.product(MACHINES, (False, True)):
+        lines = seccomp.instructions(machine, shared=shared)
         assert len(lines) < 4096
         for at, (_, yes, no, _) in enumerate(lines):
             assert at + 1 + max(yes, no) <= len(lines)
@@ -102,3 +104,65 @@ def test_every_jump_lands_inside_and_the_kernel_would_take_the_length():
 def test_a_machine_without_a_filter_is_named():
     with pytest.raises(ValueError, match="no system call filter for riscv64"):
         seccomp.program("riscv64")
+
+
+def ask_shared(machine: str, number: int, *arguments: int) -> int:
+    """The same for a start without namespaces of its own."""
+    program = seccomp.program(machine, shared=True)
+    return decide(program, seccomp.ARCHES[machine], number, *arguments)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_without_namespaces_more_is_denied_and_nothing_less(machine: str):
+    column = MACHINES.index(machine)
+    tables = (
+        (seccomp.DENIED, errno.EPERM),
+        (seccomp.UNKNOWN, errno.ENOSYS),
+        (seccomp.SHARED, errno.EPERM),
+        (seccomp.PRETENDED, 0),
+    )
+    for table, error in tables:
+        for name, numbers in table.items():
+            number = numbers[column]
+            if number is not None:
+                assert ask_shared(machine, number, 1, 1) == FAIL | error, name
+    assert ask_shared(machine, seccomp.CLONE[column], 1 << 28) == FAIL | errno.EPERM
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_without_namespaces_there_are_no_sockets_but_connected_pairs(machine: str):
+    column = MACHINES.index(machine)
+    refused = FAIL | errno.EAFNOSUPPORT
+    assert {ask_shared(machine, seccomp.SOCKET[column], family) for family in range(50)} == {
+        refused
+    }
+    pair = seccomp.SOCKETPAIR[column]
+    stream, datagram, raw, seqpacket, flags = 1, 2, 3, 5, 0o2004000
+    for kind in (stream, seqpacket):
+        assert ask_shared(machine, pair, 1, kind | flags) == ALLOW
+        assert ask_shared(machine, pair, 2, kind) == refused
+    for kind in (datagram, raw):
+        assert ask_shared(machine, pair, 1, kind | flags) == FAIL | errno.EPROTONOSUPPORT
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_without_namespaces_only_ones_own_limits_and_order_can_be_set(machine: str):
+    column = MACHINES.index(machine)
+    for name, (numbers, argument) in seccomp.ONESELF.items():
+        own, other = [7] * 6, [7] * 6
+        own[argument], other[argument] = 0, 4711
+        assert ask_shared(machine, numbers[column], *own) == ALLOW, name
+        assert ask_shared(machine, numbers[column], *other) == FAIL | errno.EPERM, name
+
+
+@given(machine=st.sampled_from(MACHINES), number=st.integers(0, 0x3FFFFFFF))
+def test_without_namespaces_too_ordinary_calls_are_allowed(machine: str, number: int):
+    column = MACHINES.index(machine)
+    more = {
+        numbers[column]
+        for table in (seccomp.SHARED, seccomp.PRETENDED)
+        for numbers in table.values()
+    }
+    more |= {numbers[column] for numbers, _ in seccomp.ONESELF.values()}
+    if number not in LISTED[machine] | more:
+        assert ask_shared(machine, number, 2**64 - 1) == ALLOW

@@ -1,0 +1,164 @@
+"""Keeps the starts that no bubblewrap keeps: one small process each, forked from one without threads.
+
+`tend` is that process, forked from the launcher before its first thread. An order comes as five
+descriptors: the order as JSON, stdout, stderr, where to tell, and an end whose closing means stop.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import time
+
+from harnesspro.sandbox import jail, kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+SWEEP_S = 3.0
+DIAL_S = 5.0
+ALONE = (
+    kernel.NEW_PIDS
+    | kernel.NEW_MOUNTS
+    | kernel.NEW_NET
+    | kernel.NEW_IPC
+    | kernel.NEW_UTS
+    | kernel.NEW_CGROUP
+)
+
+
+def tend(orders: socket.socket, launcher: int) -> NoReturn:
+    """Fork a keeper for each order until the launcher is gone."""
+    kernel.prctl(kernel.PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != launcher:
+        os._exit(1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the kernel
+    gc.disable()
+    while True:
+        word, fds, _, _ = socket.recv_fds(orders, 1, 5, socket.MSG_CMSG_CLOEXEC)
+        if not word:
+            os._exit(0)
+        if os.fork() == 0:
+            orders.close()
+            _end_with([jail.lifted(fd) for fd in fds])
+        for fd in fds:
+            os.close(fd)
+
+
+def _end_with(fds: Sequence[int]) -> NoReturn:
+    """Nothing of the forked program goes on after this, whatever happens."""
+    code = 1
+    try:
+        keep(*fds)
+        code = 0
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        with contextlib.suppress(OSError):
+            jail.tell(fds[3], "failed", f"keeper: {error}")
+    finally:
+        os._exit(code)
+
+
+def keep(order_fd: int, out: int, err: int, status: int, stop: int) -> None:
+    """Carry out one order; nothing it started lives when this returns, as far as can be seen."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with open(order_fd, "rb") as file:
+        order = json.load(file)
+    alone = order["level"] == "S2r"
+    if alone:
+        kernel.call("unshare", ALONE)
+    else:
+        kernel.prctl(kernel.CHILD_SUBREAPER, 1)
+    door, outer = _door(order)
+    pid = os.fork()
+    if pid == 0:
+        os.close(stop)
+        jail.enter(order, (out, err), status, door=outer)
+    for fd in (out, err, *(() if outer is None else (outer,))):
+        os.close(fd)
+    jail.tell(status, "child-pid", pid if alone else os.getpid())
+    exit_code = _follow(pid, stop, door, order)
+    if exit_code is not None:
+        jail.tell(status, "exit-code", exit_code)
+    if not alone:  # else the first process of the namespace was the last to go
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        sweep()
+
+
+def _door(order: Mapping[str, Any]) -> tuple[socket.socket | None, int | None]:
+    """Where no socket can be made inside, connections to the broker are handed in."""
+    if order["level"] != "S2" or not order["broker"]:
+        return None, None
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    return ours, theirs.detach()
+
+
+def _follow(
+    pid: int, stop: int, door: socket.socket | None, order: Mapping[str, Any]
+) -> int | None:
+    """Until the command ends (its code, as shells tell it) or it is to be stopped (None)."""
+    tree = os.pidfd_open(pid)
+    poll = select.poll()
+    for fd in (tree, stop, *(() if door is None else (door.fileno(),))):
+        poll.register(fd, select.POLLIN)
+    while True:
+        for fd, _ in poll.poll():
+            if fd == stop:
+                signal.pidfd_send_signal(tree, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                return None
+            if fd == tree:
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                return code if code >= 0 else 128 - code
+            if door is not None and not _dial(door, order["broker"]):
+                poll.unregister(door)
+
+
+def _dial(door: socket.socket, broker: str) -> bool:
+    """Answer one knock with a connection to the broker, or with a bare byte; False at the end."""
+    if not door.recv(1):
+        return False
+    with socket.socket(socket.AF_UNIX) as wire, contextlib.suppress(BlockingIOError):
+        wire.settimeout(DIAL_S)
+        try:
+            wire.connect(broker)
+            wire.setblocking(True)
+            socket.send_fds(door, [b"+"], [wire.fileno()], socket.MSG_DONTWAIT)
+        except OSError:
+            door.send(b"-", socket.MSG_DONTWAIT)
+    return True
+
+
+def sweep() -> None:
+    """Kill children until none is left: orphans become the keeper's own (on Linux)."""
+    deadline = time.monotonic() + SWEEP_S
+    while time.monotonic() < deadline:
+        for pid in children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(0.002)
+        except ChildProcessError:
+            return
+
+
+def children() -> list[int]:
+    """The pids whose parent is this process."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                if int(file.read().rpartition(b")")[2].split()[1]) == os.getpid():
+                    found.append(int(name))
+    return found
