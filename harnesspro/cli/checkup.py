@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from harnesspro.cli.output import put
 from harnesspro.core.errors import HarnessProError
 from harnesspro.view.text import safe_text
 
+if TYPE_CHECKING:
+    from harnesspro.sandbox.probes import Rung
+
 
 def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]:
     """The `harnesspro/doctor@1` document; `ok` says whether a run could start."""
     from harnesspro.sandbox import confine
-    from harnesspro.sandbox.probes import probe
+    from harnesspro.sandbox.probes import best, ladder
 
-    isolation = probe()
+    rungs = ladder()
+    isolation = best(iter(rungs))
     abi = confine.landlock_abi()
     git = shutil.which("git") is not None
     document: dict[str, Any] = {
@@ -32,6 +36,7 @@ def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]
             "reason": isolation.reason,
             "fix": isolation.fix,
         },
+        "levels": [_level(rung) for rung in rungs],
         "firewall": {
             "level": "F1" if abi > 0 else "F0",
             "reason": f"Landlock ABI {abi}: the search process cannot open the vault"
@@ -45,6 +50,20 @@ def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]
         document["harness"] = _examine_harness(harness_ref, flags)
         document["ok"] = document["ok"] and document["harness"]["ok"]
     return document
+
+
+def _level(rung: Rung) -> dict[str, Any]:
+    from harnesspro.sandbox.promises import MADE_OF
+
+    return {
+        "level": rung.level,
+        "made_of": MADE_OF[rung.level],
+        "starts": rung.starts,
+        "guarantees": list(rung.guarantees),
+        "not_guaranteed": list(rung.not_guaranteed),
+        "reason": rung.reason,
+        "how": rung.how,
+    }
 
 
 def _local_models() -> list[dict[str, Any]]:
@@ -79,14 +98,10 @@ def _examine_harness(harness_ref: str, flags: Mapping[str, Any]) -> dict[str, An
 
 def print_checkup(document: Mapping[str, Any]) -> None:
     """The document for a person."""
-    isolation, firewall = document["isolation"], document["firewall"]
-    lines = [
-        f"Isolation {isolation['level']}: {isolation['reason'] or 'bubblewrap, tried out just now'}"
-    ]
-    lines += [f"  + {line}" for line in isolation["guarantees"]]
-    lines += [f"  - not: {line}" for line in isolation["not_guaranteed"]]
-    if isolation["fix"]:
-        lines.append(f"  to do: {isolation['fix']}")
+    firewall = document["firewall"]
+    lines = level_lines(document["isolation"]["level"], document["levels"])
+    if document["isolation"]["level"] == "none":
+        lines.append(f"  to do: {document['isolation']['fix']}")
     lines.append(f"Firewall {firewall['level']}: {firewall['reason']}")
     if not document["git"]:
         lines.append("git: missing (apt install git)")
@@ -97,6 +112,31 @@ def print_checkup(document: Mapping[str, Any]) -> None:
     lines += _harness_lines(document["harness"])
     lines.append("Ready." if document["ok"] else "Not ready.")
     put("\n".join(safe_text(line) for line in lines))
+
+
+def level_lines(used: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Every level, whether it starts here, what it guarantees and what not, and how to get it."""
+    made_of = {level["level"]: level["made_of"] for level in levels}
+    claimed = dict.fromkeys(text for level in levels for text in level["guarantees"])
+    rows = [("starts here (tried just now)", [level["starts"] for level in levels])]
+    rows += [(text, [text in level["guarantees"] for level in levels]) for text in claimed]
+    lines = [f"Isolation {used}: {made_of.get(used, 'no level starts here')}", ""]
+    lines.append(" " * 62 + "".join(f"{level['level']:>5}" for level in levels))
+    lines += [
+        f"  {text:60}" + "".join(f"{'yes' if holds else '-':>5}" for holds in held)
+        for text, held in rows
+    ]
+    for text in dict.fromkeys(text for level in levels for text in level["not_guaranteed"]):
+        if text not in claimed:
+            names = [level["level"] for level in levels if text in level["not_guaranteed"]]
+            lines.append(f"  not at {', '.join(names)}: {text}")
+    lines.append("")
+    for level in levels:
+        state = "" if level["starts"] else f"; not here: {level['reason']}"
+        lines.append(f"  {level['level']:4}{level['made_of']}{state}")
+        if level["how"]:
+            lines.append(f"      to get it: {level['how']}")
+    return lines
 
 
 def _harness_lines(harness: Mapping[str, Any] | None) -> list[str]:

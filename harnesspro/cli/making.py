@@ -73,11 +73,13 @@ def _private_folder() -> Iterator[Path]:
 @contextmanager
 def _sandbox(home: Path, code: Path) -> Iterator[Sandbox]:
     from harnesspro.sandbox.client import SandboxClient
+    from harnesspro.sandbox.probes import require
     from harnesspro.sandbox.start import start_launcher
 
     try:
+        level = require(allow_unsandboxed=False)
         process, sock = start_launcher(
-            level="S3",
+            level=level,
             trial_socket=str(home / "no.sock"),
             work_root=str(home / "work"),
             code_roots=[str(code)],
@@ -88,7 +90,7 @@ def _sandbox(home: Path, code: Path) -> Iterator[Sandbox]:
             error.found,
             fix=_FIX,
         ) from error
-    client = SandboxClient(sock, "S3")
+    client = SandboxClient(sock, level)
     try:
         yield client
     finally:

@@ -57,14 +57,14 @@ def resume_run(
 ) -> int:
     """Go on with a run; what is not None in `changes` replaces that of its configuration."""
     from harnesspro.cli.starting import read_header
-    from harnesspro.sandbox.probes import require
+    from harnesspro.sandbox.probes import require_again
 
     folder = out_folder(out)
     run_dir = find_run(folder, ref).resolve()
     header = read_header(run_dir)
     given = {key: value for key, value in changes.items() if value is not None}
     config = validated(header.config.model_dump() | given)
-    level = require(allow_unsandboxed=config.allow_unsandboxed)
+    level = require_again(header.isolation, allow_unsandboxed=config.allow_unsandboxed)
     if level != header.isolation:
         raise ConfigError(
             f"resume {header.run_id}",

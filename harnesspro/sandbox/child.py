@@ -12,6 +12,7 @@ import resource
 import select
 import signal
 import subprocess
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -152,7 +153,13 @@ def limit(pid: int, limits: Mapping[str, int]) -> None:
 
 def memory_file(data: bytes) -> int:
     """A descriptor to read `data` from, of no file that has a name."""
-    fd = os.memfd_create("launcher")
+    if sys.platform == "linux":
+        fd = os.memfd_create("launcher")
+    else:
+        import tempfile
+
+        fd, path = tempfile.mkstemp()
+        os.unlink(path)
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd

@@ -62,6 +62,8 @@ class Ground:
         self.python_source = self.prefix
         self.bwrap: str = config["bwrap"]
         self.as_root = self.level != "S0" and os.geteuid() == 0
+        if self.level == "S2r" and not self.as_root:
+            raise PermissionError(errno.EPERM, "only root can start it")
         self.hidden = self.as_root and self.level != "S2"
         self.base = os.path.join(config["work_root"], "launcher")
         os.makedirs(self.base, mode=0o711 if self.as_root else 0o700, exist_ok=True)
@@ -113,7 +115,7 @@ class Ground:
             lay_etc(self.etc)
             lay_root(self.root, self.prefix)
         self.ordering = threading.Lock()
-        self.keepers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.keepers, theirs = socket.socketpair()
         launcher = os.getpid()
         if os.fork() == 0:
             os.closerange(3, theirs.fileno())

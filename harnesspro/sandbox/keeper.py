@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 
 from harnesspro.sandbox import jail, kernel
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 SWEEP_S = 3.0
-DIAL_S = 5.0
+DIAL_S, LOOK_MS = 5.0, 20
 ALONE = (
     kernel.NEW_PIDS
     | kernel.NEW_MOUNTS
@@ -44,12 +45,14 @@ def tend(orders: socket.socket, launcher: int) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the kernel
     gc.disable()
     while True:
-        word, fds, _, _ = socket.recv_fds(orders, 1, 5, socket.MSG_CMSG_CLOEXEC)
+        word, fds, _, _ = socket.recv_fds(orders, 1, 5)
         if not word:
             os._exit(0)
         if os.fork() == 0:
             orders.close()
-            _end_with([jail.lifted(fd) for fd in fds])
+            high = [jail.lifted(fd) for fd in fds]
+            os.closerange(3, jail.ABOVE)
+            _end_with(high)
         for fd in fds:
             os.close(fd)
 
@@ -106,21 +109,31 @@ def _follow(
     pid: int, stop: int, door: socket.socket | None, order: Mapping[str, Any]
 ) -> int | None:
     """Until the command ends (its code, as shells tell it) or it is to be stopped (None)."""
-    tree = os.pidfd_open(pid)
     poll = select.poll()
-    for fd in (tree, stop, *(() if door is None else (door.fileno(),))):
-        poll.register(fd, select.POLLIN)
+    poll.register(stop, select.POLLIN)
+    if door is not None:
+        poll.register(door, select.POLLIN)
+    pause = _watched(pid, poll)
     while True:
-        for fd, _ in poll.poll():
-            if fd == stop:
-                signal.pidfd_send_signal(tree, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                return None
-            if fd == tree:
-                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                return code if code >= 0 else 128 - code
-            if door is not None and not _dial(door, order["broker"]):
-                poll.unregister(door)
+        ready = [fd for fd, _ in poll.poll(pause)]
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if stop in ready:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return None
+        if door is not None and door.fileno() in ready and not _dial(door, order["broker"]):
+            poll.unregister(door)
+
+
+def _watched(pid: int, poll: select.poll) -> int | None:
+    """Have the end of a process wake the poll; elsewhere than on Linux, how often to look."""
+    if sys.platform != "linux":
+        return LOOK_MS
+    poll.register(os.pidfd_open(pid), select.POLLIN)
+    return None
 
 
 def _dial(door: socket.socket, broker: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import struct
 import sys
@@ -86,8 +87,39 @@ def open_beneath(folder: int, path: str, flags: int, mode: int = 0) -> int:
     Raises:
         OSError: it leads out (EXDEV), over a link (ELOOP), or cannot be opened.
     """
-    how = struct.pack("=3Q", flags | os.O_CLOEXEC, mode, BENEATH | NO_SYMLINKS | NO_MAGIC_LINKS)
-    return call("syscall", OPENAT2, folder, os.fsencode(path), how, len(how))
+    flags |= os.O_CLOEXEC
+    how = struct.pack("=3Q", flags, mode, BENEATH | NO_SYMLINKS | NO_MAGIC_LINKS)
+    if sys.platform == "linux":
+        with contextlib.suppress(Absent):
+            return _openat2(folder, os.fsencode(path), how)
+    return open_by_steps(folder, path, flags, mode=mode)
+
+
+class Absent(OSError):
+    """This kernel has no such call."""
+
+
+def _openat2(folder: int, path: bytes, how: bytes) -> int:
+    try:
+        return call("syscall", OPENAT2, folder, path, how, len(how))
+    except OSError as error:
+        raise (Absent if error.errno == errno.ENOSYS else OSError)(*error.args) from error
+
+
+def open_by_steps(folder: int, path: str, flags: int, *, mode: int) -> int:
+    """The same where the kernel has no call for it: each part is opened below the one before."""
+    *way, name = path.split("/")
+    if {"..", ""} & {*way, name}:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+    at = os.dup(folder)
+    try:
+        for part in way:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=at)
+    finally:
+        os.close(at)
 
 
 @contextlib.contextmanager

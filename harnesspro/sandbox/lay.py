@@ -5,6 +5,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import py_compile
 import shutil
@@ -86,9 +87,10 @@ def lay_etc(etc: str) -> None:
 
 
 def copy_links(source: str, target: str) -> None:
-    """Every symbolic link of one folder, as a link."""
+    """Every symbolic link of one folder, as a link; those there already stay."""
     os.makedirs(target, exist_ok=True)
     for name in os.listdir(source):
         link = os.path.join(source, name)
         if os.path.islink(link):
-            os.symlink(os.readlink(link), os.path.join(target, name))
+            with contextlib.suppress(FileExistsError):
+                os.symlink(os.readlink(link), os.path.join(target, name))

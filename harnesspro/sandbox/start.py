@@ -156,7 +156,10 @@ def _prove(sock: socket.socket, config: dict[str, Any]) -> str:
     result = answer["result"]
     if result["ended"] == "exited" and result["exit_code"] == 0:
         return ""
-    return str(result["stderr"]).strip() or f"a start {result['ended']} ({result['exit_code']})"
+    return (
+        str(result["stderr"]).strip().removeprefix("sandbox: ")
+        or f"a start {result['ended']} ({result['exit_code']})"
+    )
 
 
 def empty_start(code_dir: str) -> dict[str, Any]:

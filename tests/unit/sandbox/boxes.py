@@ -84,6 +84,7 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+DENIED = str(Path(__file__).parent / "denied.py")
 ORDINARY = [sys.executable, str(Path(__file__).parent / "ordinary.py")]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harnesspro.sandbox import kernel
 from harnesspro.sandbox.ground import Ground
 from harnesspro.sandbox.lay import lay_etc, lay_sdk
 from harnesspro.sandbox.place import Place
@@ -115,3 +116,41 @@ def test_the_made_up_etc_names_the_judged_and_nobody_of_the_host(tmp_path: Path)
     users = (tmp_path / "etc" / "passwd").read_text().splitlines()
     assert [line.split(":")[0] for line in users] == ["root", "judged"]
     assert not (tmp_path / "etc" / "shadow").exists()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Iterator[int]:
+    """An open folder with a file, and links that lead out of it."""
+    inside = tmp_path / "inside"
+    (inside / "a" / "b").mkdir(parents=True)
+    (inside / "a" / "b" / "file").write_text("mine")
+    (tmp_path / "secret").write_text("gold")
+    (inside / "link").symlink_to("../secret")
+    (inside / "a" / "up").symlink_to("..")
+    (inside / "a" / "self").symlink_to("b")
+    fd = os.open(inside, os.O_RDONLY)
+    yield fd
+    os.close(fd)
+
+
+OPENERS = {
+    "openat2": kernel.open_beneath,
+    "by steps": lambda fd, path, flags: kernel.open_by_steps(fd, path, flags, mode=0),
+}
+
+
+@pytest.mark.parametrize("way", OPENERS)
+def test_a_file_below_is_opened(way: str, tree: int):
+    fd = OPENERS[way](tree, "a/b/file", os.O_RDONLY)
+    assert os.read(fd, 10) == b"mine"
+    os.close(fd)
+
+
+@pytest.mark.parametrize("way", OPENERS)
+@pytest.mark.parametrize(
+    "path",
+    ["link", "a/self/file", "a/up/link", "../secret", "a/../../secret", "/etc/passwd", "a/none"],
+)
+def test_nothing_is_opened_over_a_link_or_outside(way: str, path: str, tree: int):
+    with pytest.raises(OSError, match=r"link|cross|Cross|Not a directory|No such file"):
+        OPENERS[way](tree, path, os.O_RDONLY)
