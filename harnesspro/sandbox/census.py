@@ -75,6 +75,18 @@ def _count() -> dict[int, list[Process]]:
     return children
 
 
+def tasks_of(uid: int) -> int:
+    """Threads of all processes of a user, as the kernel counts them against its bound."""
+    total = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{name}").st_uid == uid:
+                total += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:  # it ended meanwhile
+            continue
+    return total
+
+
 class Bounds:
     """What one start may use in all; asked now and then, it says what was overrun, if anything."""
 
@@ -109,15 +121,20 @@ class Bounds:
 
 
 def _proportional(process: Process) -> int:
-    """Its share of the memory it maps: what several share counts once among them."""
+    """Its share of the memory it maps now: what several share counts once among them."""
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
             for line in file:
                 if line.startswith(b"Pss:"):
                     return int(line.split()[1]) << 10
-    except OSError:  # ended, or not ours to look into
+    except OSError:  # about to end, or not ours to look into
         pass
-    return process.rss if os.path.exists(f"/proc/{process.pid}") else 0
+    try:
+        with open(f"/proc/{process.pid}/statm", "rb") as file:
+            _, resident, of_files = map(int, file.read().split()[:3])
+    except OSError:
+        return 0
+    return (resident - of_files) * PAGE
 
 
 def written(folder: str, most: int) -> tuple[int, int]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, NoReturn
 
-SWEEP_S = 3.0
+SWEEP_S = 10.0
 DIAL_S, LOOK_MS = 5.0, 20
 ALONE = (
     kernel.NEW_PIDS
@@ -152,26 +152,31 @@ def _dial(door: socket.socket, broker: str) -> bool:
 
 
 def sweep() -> None:
-    """Kill children until none is left: orphans become the keeper's own (on Linux)."""
+    """Kill all descendants. None is reaped before all are dead: the dead count against the bound of
+    processes, so that what still forks runs out of room. Orphans become the keeper's own (Linux).
+    """
     deadline = time.monotonic() + SWEEP_S
-    while time.monotonic() < deadline:
-        for pid in children():
+    while (alive := living()) and time.monotonic() < deadline:
+        for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-            time.sleep(0.002)
-        except ChildProcessError:
-            return
+        time.sleep(0.001)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
-def children() -> list[int]:
-    """The pids whose parent is this process."""
-    found = []
+def living() -> list[int]:
+    """The descendants of this process that are not dead yet."""
+    below: dict[int, list[tuple[int, bool]]] = {}
     with contextlib.suppress(FileNotFoundError):
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                if int(file.read().rpartition(b")")[2].split()[1]) == os.getpid():
-                    found.append(int(name))
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+                below.setdefault(int(parent), []).append((int(name), state in b"ZX"))
+    found, waiting = [], [os.getpid()]
+    while waiting:
+        for pid, dead in below.get(waiting.pop(), ()):
+            waiting.append(pid)
+            found += [] if dead else [pid]
     return found

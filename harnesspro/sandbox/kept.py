@@ -7,6 +7,7 @@ import os
 import socket
 
 from harnesspro.sandbox import box, jail
+from harnesspro.sandbox.census import tasks_of
 from harnesspro.sandbox.child import KeptChild, memory_file
 from harnesspro.sandbox.kernel import BIND, NO_DEV, NO_EXEC, NO_SUID, READ_ONLY, REMOUNT
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from harnesspro.sandbox.place import Place
     from harnesspro.sandbox.spec import Start
 
-COUNTED_ELSEWHERE = 4096
-"""Room for what else the user runs, where the kernel counts the processes of a user together."""
+ROOM = 64
+"""For what else the user starts meanwhile, where the kernel counts all processes of a user."""
 
 
 def begin(ground: Ground, place: Place, start: Start) -> KeptChild:
@@ -118,7 +119,7 @@ def _counted(ground: Ground, place: Place, start: Start) -> dict[str, int]:
         return {}
     if place.uid is not None:
         return {"RLIMIT_NPROC": start.n_processes}
-    return {"RLIMIT_NPROC": start.n_processes + COUNTED_ELSEWHERE}
+    return {"RLIMIT_NPROC": tasks_of(os.geteuid()) + start.n_processes + ROOM}
 
 
 def broker_inside(ground: Ground) -> str:

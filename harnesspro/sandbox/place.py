@@ -101,11 +101,14 @@ class Place:
             fd = open_beneath(self.work_fd, "answer.json", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:
             return None
-        with open(fd, "rb") as file:
+        try:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1 or info.st_size > cap:
                 return None
-            data = file.read(cap + 1)
+            with open(fd, "rb", closefd=False) as file:
+                data = file.read(cap + 1)
+        finally:
+            os.close(fd)
         return data if len(data) <= cap else None
 
     def used(self, root: int | None, most: int) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """Conformance suites: what every implementation of a port, and every double, must do.
 
-A suite is a tuple of cases; a case is a function that takes a fresh implementation and asserts
-(for a sandbox also a folder that it may show as code, which the case fills).
+A suite is a tuple of cases; a case is a function that takes a fresh implementation and asserts.
 Run them with `pytest.mark.parametrize("case", LEDGER_CASES)`.
 """
 
@@ -9,13 +8,8 @@ Run them with `pytest.mark.parametrize("case", LEDGER_CASES)`.
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from harnesspro.core.documents import Spend
 from harnesspro.core.errors import BudgetExhausted, HarnessProError, IntegrityError
@@ -29,9 +23,6 @@ from harnesspro.core.ports import (
     Purse,
     PurseName,
     RunLedger,
-    Sandbox,
-    SandboxResult,
-    SandboxSpec,
 )
 from harnesspro.core.records import Limits, Usage
 
@@ -255,164 +246,4 @@ CALL_LEDGER_CASES: tuple[Callable[[RunLedger], None], ...] = (
     a_call_ends_once,
     a_bill_above_the_reservation_counts_in_full,
     a_purse_inside_another_binds_too_and_is_named,
-)
-
-
-# --- Sandbox -----------------------------------------------------------------------------------
-
-
-def _command(sandbox: Sandbox, code: str, line: str, **changes: Any) -> SandboxResult:
-    settings = {"payload": "{}", "broker": False, "wall_s": 20.0, **changes}
-    return sandbox.run(SandboxSpec(name="case", code_dir=code, argv=("sh", "-c", line), **settings))
-
-
-def _solve(sandbox: Sandbox, code: str, body: str) -> SandboxResult:
-    Path(code, "solver.py").write_text(f"def solve(task, h):\n    {body}\n")
-    payload = {
-        "entry": "solver.py:solve",
-        "task": {"input": "q"},
-        "token": "t",
-        "harness": {"parts": {}, "knobs": {}},
-    }
-    spec = SandboxSpec(
-        name="case", code_dir=code, argv=None, payload=json.dumps(payload), broker=False
-    )
-    return sandbox.run(spec)
-
-
-def _alive(marker: str) -> bool:
-    for line in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if marker.encode() in line.read_bytes():
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return False
-
-
-def a_python_entry_answers(sandbox: Sandbox, code: str) -> None:
-    done = _solve(sandbox, code, "h.note('seen'); return task['input'] + '!'")
-    assert (done.ended, done.exit_code) == ("exited", 0)
-    assert json.loads(done.result or b"") == {
-        "outcome": "answered",
-        "answer": "q!",
-        "notes": ["seen"],
-    }
-
-
-def an_entry_that_raises_is_a_result(sandbox: Sandbox, code: str) -> None:
-    done = _solve(sandbox, code, "raise SystemExit(7)")
-    assert json.loads(done.result or b"") == {
-        "outcome": "crashed",
-        "fault": "SystemExit: 7",
-        "notes": [],
-    }
-
-
-def a_command_finds_its_files_and_its_exit_code_is_told(sandbox: Sandbox, code: str) -> None:
-    line = "cat in/a.txt > answer.json; echo why >&2; exit 3"
-    done = _command(sandbox, code, line, files={"in/a.txt": "é"})
-    assert (done.ended, done.exit_code) == ("exited", 3)
-    assert (done.result, done.stderr) == ("é".encode(), "why\n")
-
-
-def without_an_answer_the_result_is_none(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "true")
-    assert (done.ended, done.exit_code, done.result) == ("exited", 0, None)
-
-
-def the_payload_names_the_broker_only_where_it_is_shown(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "cp task.json answer.json", payload='{"x": 1}')
-    assert json.loads(done.result or b"") == {"x": 1, "broker": ""}
-
-
-def the_environment_is_what_was_named(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "env > answer.json", env={"SEED": "7"})
-    names = {line.partition("=")[0] for line in (done.result or b"").decode().splitlines()}
-    assert names - {"PWD", "_", "OLDPWD", "SHLVL"} == {"PATH", "HOME", "LANG", "SEED"}
-
-
-def a_signal_is_told_as_shells_do(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "kill -9 $$")
-    assert (done.ended, done.exit_code) == ("exited", 137)
-
-
-def a_missing_command_is_exit_127(sandbox: Sandbox, code: str) -> None:
-    spec = SandboxSpec(name="c", code_dir=code, argv=("no-such",), payload="{}", broker=False)
-    done = sandbox.run(spec)
-    assert (done.ended, done.exit_code) == ("exited", 127)
-
-
-def the_clock_ends_it(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "echo 1 > answer.json; sleep 30", wall_s=0.5)
-    assert (done.ended, done.exit_code) == ("wall", None)
-    assert 0.5 <= done.wall_s < 10
-
-
-def too_much_output_ends_it(sandbox: Sandbox, code: str) -> None:
-    assert _command(sandbox, code, "yes", output_bytes=100_000).ended == "output"
-    burst = _command(sandbox, code, "head -c 60000 /dev/zero", output_bytes=50_000)
-    assert burst.ended == "output"
-
-
-def an_answer_above_the_cap_is_none(sandbox: Sandbox, code: str) -> None:
-    line = "head -c 5000 /dev/zero > answer.json"
-    assert _command(sandbox, code, line, output_bytes=4999).result is None
-    assert _command(sandbox, code, line, output_bytes=5000).result == bytes(5000)
-
-
-def only_the_end_of_stderr_is_kept(sandbox: Sandbox, code: str) -> None:
-    done = _command(sandbox, code, "head -c 9000 /dev/zero >&2; echo end >&2")
-    assert done.stderr == "\0" * 4092 + "end\n"
-
-
-def nothing_started_is_left_behind(sandbox: Sandbox, code: str) -> None:
-    marker = f"77.{secrets.randbelow(10**12):012d}"
-    daemons = f"sleep {marker} & setsid sleep {marker} & (sleep {marker} &)"
-    assert _command(sandbox, code, daemons).ended == "exited"
-    assert not _alive(marker)
-    assert _command(sandbox, code, f"{daemons}; sleep {marker}", wall_s=0.5).ended == "wall"
-    assert not _alive(marker)
-
-
-def many_run_at_once_and_none_is_mixed_up(sandbox: Sandbox, code: str) -> None:
-    def one(number: int) -> SandboxResult:
-        return _command(sandbox, code, f"sleep 0.1; echo {number} > answer.json; exit {number}")
-
-    with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(one, range(16)))
-    assert [(each.exit_code, each.result) for each in done] == [
-        (number, f"{number}\n".encode()) for number in range(16)
-    ]
-
-
-def code_outside_what_it_may_show_is_refused(sandbox: Sandbox, code: str) -> None:
-    Path(code, "link").symlink_to("/usr")
-    for folder in ("/usr", f"{code}/../..", f"{code}/link", f"{code}/none"):
-        done = _command(sandbox, folder, "echo 1 > answer.json")
-        assert (done.ended, done.result) == ("refused", None), folder
-
-
-def a_spec_that_reaches_out_of_its_place_is_refused(sandbox: Sandbox, code: str) -> None:
-    for changes in ({"files": {"../x": ""}}, {"files": {"/x": ""}}, {"env": {"A": "b\0--bind"}}):
-        assert _command(sandbox, code, "true", **changes).ended == "refused", changes
-
-
-SANDBOX_CASES: tuple[Callable[[Sandbox, str], None], ...] = (
-    a_python_entry_answers,
-    an_entry_that_raises_is_a_result,
-    a_command_finds_its_files_and_its_exit_code_is_told,
-    without_an_answer_the_result_is_none,
-    the_payload_names_the_broker_only_where_it_is_shown,
-    the_environment_is_what_was_named,
-    a_signal_is_told_as_shells_do,
-    a_missing_command_is_exit_127,
-    the_clock_ends_it,
-    too_much_output_ends_it,
-    an_answer_above_the_cap_is_none,
-    only_the_end_of_stderr_is_kept,
-    nothing_started_is_left_behind,
-    many_run_at_once_and_none_is_mixed_up,
-    code_outside_what_it_may_show_is_refused,
-    a_spec_that_reaches_out_of_its_place_is_refused,
 )

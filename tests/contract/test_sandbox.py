@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harnesspro.testing.suites import SANDBOX_CASES
+from harnesspro.testing.sandbox_suite import SANDBOX_CASES
 from tests.unit.sandbox.boxes import LADDER, Box, launched
 
 
