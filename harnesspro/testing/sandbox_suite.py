@@ -229,7 +229,7 @@ def processes_are_bounded(sandbox: Sandbox, code: str) -> None:
         "        forked += 1\n"
         "except OSError as error:\n    pass\n"
         "open('answer.json', 'w').write(str(forked))\n"
-        "time.sleep(0 if forked < 400 else 20)"
+        "time.sleep(1 if forked < 400 else 20)"
     )
     done = _program(sandbox, code, bomb, n_processes=30)
     if done.ended == "killed":

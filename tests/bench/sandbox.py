@@ -3,20 +3,25 @@
 Run it: python tests/bench/sandbox.py [STARTS]
 """
 
+import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.unit.sandbox.boxes import Box, interpreter, launched
+from tests.unit.sandbox.boxes import LADDER, Box, interpreter, launched
 
-SOLVER = "def solve(task, h):\n    return task['input']\n"
+SOLVER = "def solve(task, h):\n    return h.ask('writer', '2 + 2').text\n"
 WARM_UP = 3
 
 
@@ -38,33 +43,75 @@ def measured(ways: dict[str, Callable[[], object]], n_starts: int) -> dict[str, 
 
 
 def throughput(box: Box, n_threads: int, n_starts: int) -> float:
-    """Finished Python trials a second."""
-    box.solve(SOLVER)
+    """Finished starts a second."""
+    box.sh("true")
     began = time.perf_counter()
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(lambda _: box.run(("/bin/true",)), range(n_starts)))
     return n_starts / (time.perf_counter() - began)
 
 
+@contextmanager
+def answering(box: Box) -> Iterator[None]:
+    """A broker that answers every model call at once."""
+    path = box.folder / "broker.sock"
+    path.unlink()
+    body = json.dumps({"choices": [{"message": {"content": "4"}}]}).encode()
+    with socket.socket(socket.AF_UNIX) as broker:
+        broker.bind(str(path))
+        path.chmod(0o666)
+        broker.listen()
+
+        def serve() -> None:
+            while True:
+                wire, _ = broker.accept()
+                with wire:
+                    if not wire.recv(65536):
+                        return
+                    wire.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield
+        with socket.socket(socket.AF_UNIX) as last:
+            last.connect(str(path))
+            last.shutdown(socket.SHUT_WR)
+            thread.join()
+
+
+def ways(boxes: dict[str, Box]) -> dict[str, Callable[[], object]]:
+    """What is timed, by its line in the table."""
+    python = (interpreter(), "-I", "-S", "-B", "-c", "")
+    lines = {"plain       /bin/true": plain("/bin/true")}
+    lines |= {
+        f"{name:12}/bin/true": partial(box.run, ("/bin/true",)) for name, box in boxes.items()
+    }
+    lines["plain       python -I -S"] = plain(*python)
+    lines["plain       python importing json, socket"] = plain(*python[:-1], "import json, socket")
+    lines |= {
+        f"{name:12}Python trial, one model call": partial(box.solve, SOLVER, broker=True)
+        for name, box in boxes.items()
+    }
+    return lines
+
+
 def main(n_starts: int) -> None:
     """Print the table."""
-    python = (interpreter(), "-I", "-S", "-B", "-c", "")
-    with launched("S3") as s3, launched("S0") as s0:
-        ways = {
-            "plain /bin/true": plain("/bin/true"),
-            "S3    /bin/true": lambda: s3.run(("/bin/true",)),
-            "plain python -I -S": plain(*python),
-            "S3    python -I -S": lambda: s3.run(python),
-            "plain python importing json, socket": plain(*python[:-1], "import json, socket"),
-            "S3    Python trial through the sdk": lambda: s3.solve(SOLVER),
-            "S0    Python trial through the sdk": lambda: s0.solve(SOLVER),
+    with ExitStack() as stack:
+        boxes = {
+            name: stack.enter_context(launched(level, ordinary=ordinary))
+            for name, (level, ordinary) in LADDER.items()
         }
-        for name, times in measured(ways, n_starts).items():
+        for box in boxes.values():
+            stack.enter_context(answering(box))
+        for box in boxes.values():
+            assert json.loads(box.solve(SOLVER, broker=True).result or b"{}")["answer"] == "4"
+        for name, times in measured(ways(boxes), n_starts).items():
             slow = statistics.quantiles(times, n=10)[-1]
-            line = f"{name:38}{statistics.median(times):6.1f} median{slow:7.1f} p90{min(times):7.1f} min"
+            line = f"{name:44}{statistics.median(times):6.1f} median{slow:7.1f} p90{min(times):7.1f} min"
             sys.stdout.write(line + "\n")
         for n_threads in (1, 2, 8):
-            rate = throughput(s3, n_threads, n_starts)
+            rate = throughput(boxes["S3"], n_threads, n_starts)
             sys.stdout.write(f"S3 /bin/true, {n_threads} at once{rate:22.0f} starts/s\n")
     sys.stdout.write(f"{os.cpu_count()} cores, {os.uname().release}\n")
 
