@@ -51,13 +51,23 @@ def with_knobs(harness: Harness, knobs: Mapping[str, KnobValue]) -> Harness:
     return apply_patch(harness, patch)
 
 
-def run_task(harness: Harness, graded: Graded, provider: ModelProvider, *, draw: str) -> Run:
-    """The harness on a task, its calls seeded as a run would seed them."""
+def run_task(
+    harness: Harness,
+    graded: Graded,
+    provider: ModelProvider,
+    *,
+    draw: str,
+    temperature: float | None = None,
+) -> Run:
+    """The harness on a task, its calls seeded as a run would seed them.
+
+    `temperature` is that of calls which name none.
+    """
     replies: list[ChatReply] = []
     seen: Counter[str] = Counter()
 
     def send(body: Mapping[str, Any]) -> Mapping[str, Any]:
-        request = _request(body, harness)
+        request = _request({"temperature": temperature, **body}, harness)
         occurrence = seen[request_hash(request)]
         seen[request_hash(request)] += 1
         seed = seed_for(replay_key(request, draw, occurrence))

