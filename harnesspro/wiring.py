@@ -21,7 +21,7 @@ from typing import Any
 from harnesspro import processes
 from harnesspro.config import RunHeader
 from harnesspro.core.documents import CertificateSummary
-from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
+from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError, IntegrityError
 from harnesspro.core.ports import (
     Archive,
     Backend,
@@ -267,7 +267,10 @@ def _warn(lines: Iterable[str]) -> None:
 def _certifier(
     header: RunHeader, run_dir: Path, firewall: str
 ) -> Callable[[Opening | None, int], CertificateSummary]:
-    """Writes `certificate.json`; search asks the grader nothing, so no bit is told during it."""
+    """Writes `certificate.json`; search asks the grader nothing, so no bit is told during it.
+
+    What it makes raises IntegrityError, once that is on record, where a canary was found.
+    """
 
     def certify(opening: Opening | None, n_harnesses: int) -> CertificateSummary:
         from harnesspro.store.runs import write_json
@@ -283,6 +286,7 @@ def _certifier(
         )
         document = certificate(events)
         write_json(run_dir / "certificate.json", document)
+        _void_if_found(document["canary_hits"], run_dir)
         return CertificateSummary(
             leaked_bits=document["leaked_bits"],
             vault_openings=document["vault_openings"],
@@ -290,6 +294,17 @@ def _certifier(
         )
 
     return certify
+
+
+def _void_if_found(n_canaries: int, run_dir: Path) -> None:
+    """A run in which a piece of the vault was found has no report and no archive entry."""
+    if n_canaries:
+        raise IntegrityError(
+            str(run_dir),
+            f"{n_canaries} canaries of the vault were found outside it: the run is void",
+            expected="none in prompts, answers, candidates and archive",
+            fix="the vault's log names the files; find how they got there, then start a new run",
+        )
 
 
 def _grader(fd: int | None) -> Grader | None:

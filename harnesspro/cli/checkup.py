@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -37,12 +38,7 @@ def examine(harness_ref: str | None, flags: Mapping[str, Any]) -> dict[str, Any]
             "fix": isolation.fix,
         },
         "levels": [_level(rung) for rung in rungs],
-        "firewall": {
-            "level": "F1" if abi > 0 else "F0",
-            "reason": f"Landlock ABI {abi}: the search process cannot open the vault"
-            if abi > 0
-            else "no Landlock in this kernel: the vault is out of reach by convention only",
-        },
+        "firewall": _firewall(abi),
         "models": _local_models(),
         "harness": None,
     }
@@ -64,6 +60,17 @@ def _level(rung: Rung) -> dict[str, Any]:
         "reason": rung.reason,
         "how": rung.how,
     }
+
+
+def _firewall(abi: int) -> dict[str, str]:
+    """The strongest wall a run with gold gets here; each run says what it really had."""
+    if abi < 1:
+        reason = "no Landlock in this kernel: the vault is out of reach by convention only"
+        return {"level": "F0", "reason": reason}
+    apart = f"Landlock ABI {abi}: the search process cannot open the vault"
+    if os.geteuid() == 0:
+        return {"level": "F2", "reason": f"{apart}, which belongs to another user, the grader"}
+    return {"level": "F1", "reason": f"{apart}, though both are the same user"}
 
 
 def _local_models() -> list[dict[str, Any]]:
