@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from harnesspro.core.hashing import content_hash
 from harnesspro.core.ports import GradeRequest
 from harnesspro.formats.tasks import load_tasks
 from harnesspro.formats.tasksets import task_set
+from harnesspro.sandbox.start import confined
 from harnesspro.vault.client import GraderClient
 from harnesspro.vault.human_eval import records
 from harnesspro.vault.tasksets import ensure_sealed
@@ -260,6 +262,25 @@ def test_the_graders_process_is_closed_to_others(grader):
         assert int(status["CapEff"], 16) == 0
         with pytest.raises(PermissionError):
             Path(f"/proc/{grader.pid}/environ").read_bytes()
+
+
+def test_the_search_cannot_read_the_vault_even_where_no_path_is_forbidden_to_it(grader, user):
+    """As root without capabilities it is stopped by the vault's owner; else by the paths alone."""
+    (gold,) = (user / "data").rglob("gold.jsonl")
+    shown = ["/"] if os.geteuid() == 0 else []
+    command = confined(["cat", str(gold)], read=shown, write=[])
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"Permission denied" in done.stderr
+    assert b'"canary"' in gold.read_bytes()  # whoever owns the machine still can
+
+
+def test_nothing_in_the_working_folder_stands_in_for_a_module(folder, user, tmp_path, monkeypatch):
+    for name in ("json.py", "socket.py", "sitecustomize.py", "harnesspro.py"):
+        (tmp_path / name).write_text("raise SystemExit('taken over')\n")
+    monkeypatch.chdir(tmp_path)
+    with graded(folder, user, name_of=lambda i: i["entry_point"]) as up:
+        assert up.grade("add", solution(ADD)) == "right"
 
 
 def test_a_grader_that_was_lent_no_sandbox_grades_no_code(folder, user):
