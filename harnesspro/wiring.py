@@ -46,6 +46,7 @@ def main_broker(config: dict[str, Any]) -> int:
     from harnesspro.core.money import nanos_from_usd
     from harnesspro.core.purses import improver_cap_nanos
     from harnesspro.core.records import Price
+    from harnesspro.core.redact import redactor, secrets_of
     from harnesspro.providers.registry import provider_for
     from harnesspro.store.ledger import LedgerWriter
 
@@ -54,7 +55,8 @@ def main_broker(config: dict[str, Any]) -> int:
     try:
         cap = None if config["cap_usd"] is None else nanos_from_usd(config["cap_usd"])
         prices = [Price.model_validate(price) for price in config["prices"]]
-        with LedgerWriter(config["run_dir"]) as ledger:
+        redact = redactor(secrets_of(os.environ))
+        with LedgerWriter(config["run_dir"], redact=redact) as ledger:
             serve(
                 BrokerConfig(
                     run_dir=config["run_dir"],

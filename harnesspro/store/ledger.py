@@ -29,6 +29,7 @@ from harnesspro.core.hashing import canonical_json
 from harnesspro.core.money import format_usd, usd_from_nanos
 from harnesspro.core.ports import CallEnd, ChatReply, Grant, PlannedCall, PurseName, RecordedCall
 from harnesspro.core.records import Record, Step
+from harnesspro.core.redact import Redact, redactor
 from harnesspro.store import ledger_rows as rows
 from harnesspro.store.run_lock import RunLock
 
@@ -167,14 +168,18 @@ class LedgerReader(_Reading):
 class LedgerWriter(_Reading):
     """The one writer of a run folder's ledger. Thread-safe; every write is on disk on return."""
 
-    def __init__(self, run_dir: str | os.PathLike[str]) -> None:
+    def __init__(self, run_dir: str | os.PathLike[str], *, redact: Redact | None = None) -> None:
         """Take the folder's lock, open or make the ledger, check it, settle what a crash left.
+
+        `redact` is what every record, request and reply passes before it is written; by default
+        what has the form of a secret is taken out.
 
         Raises:
             RunLocked: another process writes this run folder.
             ConfigError: the folder cannot be written, or lies on a network file system.
             IntegrityError: the ledger is damaged.
         """
+        self._redact = redact or redactor()
         path = Path(run_dir).absolute() / LEDGER_FILE
         self._run_lock = RunLock(path.parent)
         try:
@@ -198,7 +203,7 @@ class LedgerWriter(_Reading):
         self._run_lock.release()
 
     def put(self, kind: str, key: str, value: Any) -> None:
-        text = canonical_json(value)
+        text = canonical_json(self._redact(value))
         with self._transaction() as connection:
             found = connection.execute(rows.GET_RECORD, (kind, key)).fetchone()
             if found is None:
@@ -222,7 +227,7 @@ class LedgerWriter(_Reading):
         if not found:
             return None
         original = rows.recorded(found[0])
-        values = rows.planned(call, _now()) | {
+        values = rows.planned(call, _now(), redact=self._redact) | {
             "state": "done",
             "reserved_nanos": 0,
             "attributed_nanos": original.attributed_nanos,
@@ -241,7 +246,9 @@ class LedgerWriter(_Reading):
                 if connection.execute(rows.RESERVE, asked).rowcount == 0:
                     held = connection.execute(rows.PURSE, (purse.path,)).fetchone()
                     raise _refused(held, call.reserved_nanos, cap_nanos=purse.cap_nanos or 0)
-            cursor = connection.execute(rows.PUT_CALL, rows.planned(call, _now()))
+            cursor = connection.execute(
+                rows.PUT_CALL, rows.planned(call, _now(), redact=self._redact)
+            )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -250,7 +257,7 @@ class LedgerWriter(_Reading):
             sent = connection.execute(rows.SENT_CALL, (call_id,)).fetchone()
             if sent is None:
                 raise IntegrityError(f"ledger: call {call_id}", "not in flight")
-            values = rows.ended(sent, end)
+            values = rows.ended(sent, end, redact=self._redact)
             connection.execute(rows.END_CALL, values)
             settled = [{**values, "name": path} for path in rows.paths(sent["purse_path"])]
             connection.executemany(rows.SETTLE_PURSE, settled)

@@ -9,6 +9,7 @@ from typing import Any
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.ports import CallEnd, ChatReply, PlannedCall, RecordedCall
 from harnesspro.core.records import Step, Usage
+from harnesspro.core.redact import Redact
 
 # Records and attempts are only ever added; a call moves once, from `sent` to its end.
 VERSION = 2
@@ -160,7 +161,7 @@ def parse(text: str) -> Any:
     return json.loads(text)
 
 
-def planned(call: PlannedCall, created_at: str) -> dict[str, Any]:
+def planned(call: PlannedCall, created_at: str, *, redact: Redact) -> dict[str, Any]:
     """The columns of a call that is about to leave."""
     return {
         "trial_id": call.trial_id,
@@ -176,7 +177,7 @@ def planned(call: PlannedCall, created_at: str) -> dict[str, Any]:
         "paid": int(call.paid),
         "reserved_nanos": call.reserved_nanos,
         "attributed_nanos": 0,
-        "request": canonical_json(call.request.model_dump(mode="json", exclude_none=True)),
+        "request": canonical_json(redact(call.request.model_dump(mode="json", exclude_none=True))),
         "replay_of": None,
         "created_at": created_at,
     }
@@ -188,7 +189,7 @@ def paths(innermost: str) -> list[str]:
     return ["/".join(names[: n + 1]) for n in range(len(names))]
 
 
-def ended(sent: sqlite3.Row, end: CallEnd) -> dict[str, Any]:
+def ended(sent: sqlite3.Row, end: CallEnd, *, redact: Redact) -> dict[str, Any]:
     """The columns a sent call gets at its end, and what the purse needs to know."""
     attributed = sent["reserved_nanos"] if end.state == "ambiguous" else end.attributed_nanos
     reply = end.reply
@@ -199,11 +200,11 @@ def ended(sent: sqlite3.Row, end: CallEnd) -> dict[str, Any]:
         "attributed_nanos": attributed,
         "charged_nanos": attributed,
         "paid_nanos": attributed * sent["paid"],
-        "reply": canonical_json(reply.model_dump(mode="json")) if reply else None,
+        "reply": canonical_json(redact(reply.model_dump(mode="json"))) if reply else None,
         "usage": canonical_json(reply.usage.model_dump(mode="json")) if reply else None,
         "finish_reason": reply.finish_reason if reply else None,
         "latency_s": reply.latency_s if reply else None,
-        "fault": end.fault,
+        "fault": redact(end.fault),
     }
 
 

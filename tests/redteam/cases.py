@@ -101,7 +101,8 @@ CASES: tuple[Case, ...] = (
     Case(
         44,
         "a key, a JWT, a password in a URL printed by a tool",
-        not_claimed="keys stay in the broker, but what a tool prints is recorded as it is",
+        "any",
+        only="the ledger, and what is written from it; a secret of no known form only if it is ours",
     ),
 )
 
