@@ -1,5 +1,9 @@
 """Every ledger passes the shared suite: the file, the double, and the file seen by a reader."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from harnesspro.broker.client import BrokerClient
@@ -27,7 +31,7 @@ class ReadBack:
         self.writer.close()
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[[Path], Any]] = {
     "writer": LedgerWriter,
     "reader": ReadBack,
     "double": lambda run_dir: MemoryLedger(),

@@ -67,7 +67,7 @@ def record(run_dir: Path, text: str) -> None:
     environment = {"PROVIDER_API_KEY": OWN, "PATH": "/usr/bin", "SHORT_KEY": "a"}
     with LedgerWriter(run_dir, redact=redactor(secrets_of(environment))) as ledger:
         ledger.open_attempt(grant())
-        call = ledger.send(planned(text), cap_nanos=None)
+        call = ledger.send(planned(text))
         usage = Usage(uncached_in_tokens=1, out_tokens=1)
         reply = ChatReply(text=text, finish_reason="stop", usage=usage, model="m", latency_s=0.1)
         ledger.settle(call, CallEnd("done", reply=reply, attributed_nanos=5, fault=text))
