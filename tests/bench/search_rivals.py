@@ -149,12 +149,7 @@ def gepa(base: Harness, marker: Marker, most: int, seed: int) -> Iterator[Measur
     """GEPA 0.1.4 over the two texts, its reflecting model a writer by chance who knows what helps here:
     it drops a paragraph or adds one of the two lines that our own operators add.
     """
-    try:
-        import gepa as package
-    except ImportError:
-        sys.exit(
-            "gepa is not installed; pip install gepa==0.1.4, or leave it out with --without gepa"
-        )
+    package = _gepa("gepa")
     seen: list[Measured] = []
     adapter = _Adapter(base, marker, seen)
     seen.append(marker.measure(base))
