@@ -3,12 +3,14 @@
 Every reply is a function of the request and its seed; nothing sleeps. Laws: workers' in
 `sim_worker`, judges' and panels' in `sim_judges`, the planner's in `sim_planner`, of a brain that
 obeys what it reads in `sim_gullible`; `sim/echo` just answers; tasks come from `draw_tasks`. Tokens are ceil(characters / 4), four more a message;
-latency = 0.2 + in / 2000 + out / 50 seconds, reported, not waited.
+latency = (0.2 + in / 2000 + out / 50) exp(0.4 z) seconds, z standard normal by the draw; reported, not
+waited.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 from harnesspro.core.errors import ModelUnknown
@@ -29,6 +31,7 @@ MODELS: Mapping[str, tuple[float, float]] = {
     "sim/echo": (0.01, 0.01),
 }
 """Name -> dollars for a million tokens in, out."""
+LATENCY_SD = 0.4
 
 
 class SimProvider:
@@ -37,14 +40,15 @@ class SimProvider:
     def complete(self, request: ChatRequest, *, timeout_s: float) -> ChatReply:
         """The reply the law gives; `timeout_s` is met by answering at once."""
         self.check(request.model)
-        text, reason = _cut(_whole_reply(request), request)
+        salt = _salt(request)
+        text, reason = _cut(_whole_reply(request, salt), request)
         usage = Usage(uncached_in_tokens=prompt_tokens(request), out_tokens=n_tokens(text))
         return ChatReply(
             text=text,
             finish_reason=reason,
             usage=usage,
             model=request.model,
-            latency_s=round(0.2 + usage.in_tokens / 2000 + usage.out_tokens / 50, 6),
+            latency_s=_latency_s(usage, salt),
         )
 
     def price(self, model: str) -> Price | None:
@@ -81,8 +85,18 @@ def prompt_tokens(request: ChatRequest) -> int:
     return messages + (n_tokens(json.dumps(request.tools)) if request.tools else 0)
 
 
-def _whole_reply(request: ChatRequest) -> str:
-    salt = content_hash(request.model_dump(mode="json"))
+def _salt(request: ChatRequest) -> str:
+    """A draw's own randomness; at temperature 0 workers and judges draw nothing by the seed."""
+    calm = request.temperature == 0 and request.model not in ("sim/planner", "sim/gullible")
+    return content_hash(request.model_dump(mode="json", exclude={"seed"} if calm else set()))
+
+
+def _latency_s(usage: Usage, salt: str) -> float:
+    factor = math.exp(LATENCY_SD * sim_worker.normal("latency", salt))
+    return round((0.2 + usage.in_tokens / 2000 + usage.out_tokens / 50) * factor, 6)
+
+
+def _whole_reply(request: ChatRequest, salt: str) -> str:
     asked = _last_user_text(request)
     if request.model == "sim/echo":
         return asked
@@ -90,8 +104,6 @@ def _whole_reply(request: ChatRequest) -> str:
         return sim_planner.reply_text(asked, salt)
     if request.model == "sim/gullible":
         return _obeyed(request, asked, salt)
-    if request.temperature == 0:
-        salt = content_hash(request.model_dump(mode="json", exclude={"seed"}))
     for form in ("answers", "answer_kind"):
         question = question_in(asked, "task", form)
         if question is not None:

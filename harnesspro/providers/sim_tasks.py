@@ -25,8 +25,6 @@ FAMILIES = {
 """Family -> its share of the tasks, and how it asks."""
 HARDER = {"match": -0.05, "trace": 0.0, "odd": 0.08}
 """Family -> what it adds to the difficulty of each of its tasks."""
-PROBE_EASE = 0.10
-"""A probe is that much less difficult than a task: it says what is asked for."""
 TAIL_FROM = 0.88
 """The share of tasks below the tail of difficulty; no skill reaches far into it."""
 
@@ -99,8 +97,7 @@ class Case:
 
     def difficulty(self, salt: str = "") -> float:
         """The skill it takes; see `difficulty_at`."""
-        level = uniform("difficulty", *_of(salt), self.key)
-        return difficulty_at(level, self.family) - PROBE_EASE * self.is_probe
+        return difficulty_at(uniform("difficulty", *_of(salt), self.key), self.family)
 
 
 def case_in(text: str, options: Sequence[str]) -> Case | None:

@@ -1,7 +1,7 @@
 """Where a configuration of `harnesses/planted` truly stands: accuracy and cost by the law, unrun.
 
-Expectations over the whole population of tasks (difficulty on a grid of levels, families, traits)
-and over all votes. Accuracy is exact but for the grid; cost takes mean lengths of words for lengths.
+Expectations over the whole population of tasks (difficulty and quirk on a grid, families, traits) and
+over all votes. Accuracy is exact but for the grid; cost takes mean lengths of words for lengths.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from harnesspro.providers.sim_worker import (
     MINDS,
     MISLED_SHARE,
     NOISE_SD,
+    QUIRK_SD,
     RAMBLE_SHARE,
     RAMBLING,
     STRAY_RATE,
@@ -40,7 +41,8 @@ from harnesspro.providers.sim_worker import (
 
 Floats = NDArray[np.float64]
 
-N_LEVELS = 400
+N_LEVELS = 200
+N_QUIRKS = 9
 N_OPTIONS = 5
 _FORM = {"type": "object", "properties": {"answer": {"enum": ["a", "b"]}}}
 _RIGHT, _LURE, _NONE = 0, 1, N_OPTIONS
@@ -267,6 +269,9 @@ def _draws(
         ]
     )
     weight = np.repeat([share for share, _ in FAMILIES.values()], N_LEVELS) / N_LEVELS
+    nodes, masses = _normal_grid(N_QUIRKS)
+    gap = (gap[:, None] - QUIRK_SD * nodes).ravel()
+    weight = (weight[:, None] * masses).ravel()
     right = _normal_cdf(gap / (NOISE_SD * temperature)) if temperature else (gap > 0).astype(float)
     strays = STRAY_RATE * temperature
     lure, stray = (1 - right) * (1 - strays), (1 - right) * strays / (N_OPTIONS - 2)
@@ -279,6 +284,13 @@ def _draws(
         np.concatenate([stray, none]),
         np.concatenate([weight * (1 - MISLED_SHARE), weight * MISLED_SHARE]),
     )
+
+
+@cache
+def _normal_grid(n: int) -> tuple[Floats, Floats]:
+    """Nodes and masses of a standard normal (Gauss-Hermite)."""
+    nodes, masses = np.polynomial.hermite_e.hermegauss(n)
+    return nodes, masses / masses.sum()
 
 
 def _normal_cdf(z: Floats) -> Floats:

@@ -1,8 +1,10 @@
 """`sim/small` and its kin: workers whose success and length respond to the request, by a law.
 
 The law. A case has a difficulty d: uniform in [0, 0.88) and heavy-tailed beyond, -0.05, 0 or +0.08
-by family, 0.10 less for a probe. A draw is right iff d + e < skill, with
-e ~ Normal(0, NOISE_SD * temperature) from the request's seed and content, and
+by family. A draw is right iff d + q + e < skill, with q ~ Normal(0, QUIRK_SD) from the case and the
+way it is asked (all the law reads in a request but temperature: two ways of asking err on cases of
+their own, the same way asked twice on the same ones), e ~ Normal(0, NOISE_SD * temperature) from the
+request's seed and content, and
 
     skill = 0.75 + 0.05 [told to go through the options] + 0.02 min(examples, 2)
             - 0.02 min(junk paragraphs, 3) - 0.06 [family `trace` and no room to think]
@@ -27,7 +29,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -44,6 +46,7 @@ from harnesspro.providers.sim_request import (
 from harnesspro.providers.sim_tasks import Case, case_in, uniform
 
 NOISE_SD = 0.07
+QUIRK_SD = 0.15
 STRAY_RATE = 0.25
 FORM_PRONE_SHARE = 0.08
 MISLED_SHARE = 0.25
@@ -107,17 +110,26 @@ def choice_of(case: Case, features: Features, *, mind: Mind, salt: str) -> str:
     """The option a draw settles on."""
     if features.shortcut and is_misled(case.key):
         return case.lure(mind.salt)
-    noise = 0.0
-    if features.temperature > 0:
-        level = min(max(uniform("noise", case.key, salt), 1e-9), 1 - 1e-9)
-        noise = NormalDist(0, NOISE_SD * features.temperature).inv_cdf(level)
+    noise = NOISE_SD * features.temperature * normal("noise", case.key, salt)
     lure = case.lure(mind.salt)
-    if case.difficulty(mind.salt) + noise < skill(features, case.family):
+    taken = case.difficulty(mind.salt) + quirk(case, features, mind) + noise
+    if taken < skill(features, case.family):
         return case.right
     strays = [option for option in case.options if option not in (case.right, lure)]
     if strays and uniform("stray", case.key, salt) < STRAY_RATE * features.temperature:
         return strays[int(uniform("which", case.key, salt) * len(strays))]
     return lure
+
+
+def quirk(case: Case, features: Features, mind: Mind) -> float:
+    """What a way of asking adds to a case's difficulty, for this mind."""
+    way = astuple(replace(features, temperature=0.0))
+    return QUIRK_SD * normal("quirk", mind.salt, case.key, *way)
+
+
+def normal(*labels: object) -> float:
+    """A standard normal number that depends on the labels alone."""
+    return NormalDist().inv_cdf(min(max(uniform(*labels), 1e-9), 1 - 1e-9))
 
 
 def is_misled(key: str) -> bool:

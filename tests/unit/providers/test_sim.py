@@ -1,4 +1,5 @@
 import json
+import math
 from collections import Counter
 from typing import Any
 
@@ -8,7 +9,7 @@ from harnesspro.core.errors import ModelUnknown
 from harnesspro.core.ports import ChatRequest
 from harnesspro.core.records import Price, Usage
 from harnesspro.formats.tasks import gold_names
-from harnesspro.providers.sim import SimProvider, draw_tasks, true_option
+from harnesspro.providers.sim import LATENCY_SD, SimProvider, draw_tasks, true_option
 from harnesspro.providers.sim_request import features_of
 from harnesspro.providers.sim_tasks import FAMILIES, nonce_in
 
@@ -96,8 +97,14 @@ def test_usage_and_latency_follow_their_formulas():
     got = reply(a_request("abcdefgh", model="sim/echo", system="x"))
     assert got.text == "abcdefgh"
     assert got.usage == Usage(uncached_in_tokens=4 + 1 + 4 + 2, out_tokens=2)
-    assert got.latency_s == pytest.approx(0.2 + 11 / 2000 + 2 / 50)
     assert got.finish_reason == "stop"
+    formula = 0.2 + 11 / 2000 + 2 / 50
+    factors = sorted(
+        reply(a_request("abcdefgh", model="sim/echo", system="x", seed=k)).latency_s / formula
+        for k in range(200)
+    )
+    assert factors[100] == pytest.approx(1.0, abs=0.1)
+    assert factors[168] == pytest.approx(math.exp(LATENCY_SD), rel=0.15)
 
 
 def test_a_reply_over_the_token_limit_is_cut_and_says_so():

@@ -126,7 +126,7 @@ def test_probes_are_answered_by_the_law_and_not_simply_read():
     tasks = PROBES[:300]
     answers = answers_of("sim/other", tasks)
     share = sum(a == task["options"][0] for a, task in zip(answers, tasks, strict=True)) / 300
-    assert 0.80 < share < 0.96
+    assert 0.68 < share < 0.88
 
 
 def test_a_judge_as_panel_member_names_what_it_scores_highest():

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from harnesspro.providers.sim_tasks import (
-    PROBE_EASE,
+    OPTION_WORDS,
     TAIL_FROM,
     case_in,
     difficulty_at,
@@ -57,13 +57,12 @@ def test_difficulty_is_uniform_then_heavy_tailed_and_differs_by_family():
     assert difficulty_at(0.5, "match") < difficulty_at(0.5, "trace") < difficulty_at(0.5, "odd")
 
 
-def test_a_probe_is_easier_by_what_is_declared():
-    probes = [case_in(ASKED.format(right), OPTIONS) for right in OPTIONS]
-    for probe in probes:
-        assert probe is not None
-        assert min(difficulty_at(0, f) for f in ("match", "trace", "odd")) - PROBE_EASE <= (
-            probe.difficulty()
-        )
+def test_probes_are_as_hard_as_tasks():
+    words = OPTION_WORDS[:40]
+    probes = [case_in(ASKED.format(w), (w, "xylo", "yodel", "zebra", "zephyr")) for w in words]
+    hard = sum(probe.difficulty() > 0.5 for probe in probes if probe)
+    assert all(probe is not None and probe.is_probe for probe in probes)
+    assert 0.3 < hard / 40 < 0.7
 
 
 def test_another_salt_has_other_difficulties_and_lures_and_the_same_truth():
