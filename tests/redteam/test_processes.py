@@ -181,9 +181,9 @@ def test_case_37_a_fork_bomb(s3: Box):
     assert s3.sh("echo well > answer.json").result == b"well\n"
 
 
-def test_case_37_a_bound_that_is_only_declared_does_not_stop_it(s0: Box):
+def test_case_37_without_a_bound_the_same_bomb_goes_off(s0: Box):
     small = FORK_BOMB.replace("1000", "100")
-    assert s0.python(small, n_processes=30).result == b"100"
+    assert s0.python(small, n_processes=1000).result == b"100"
 
 
 def test_case_37_two_fork_bombs_do_not_share_their_bound(s3: Box):
