@@ -12,6 +12,7 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -49,25 +50,83 @@ def calls_of(inputs: Sequence[tuple[Any, ...]]) -> list[Call]:
     return [Call(args, {}) for args in inputs]
 
 
-class Child:
-    """One process that holds the code. `program` is the source of `code_child`'s program."""
+class Nursery:
+    """Where processes that hold code come from: one a hash seed, begun when first needed."""
 
-    def __init__(self, program: str, *, source: str, name: str, hash_seed: int) -> None:
+    def __init__(self, program: str) -> None:
+        """`program` is the text that `code_program.child_program` gives."""
+        self._program = program
+        self._doors: dict[int, tuple[socket.socket, int]] = {}
+
+    def fork(self, hash_seed: int, ends: tuple[int, int]) -> int:
+        """The id of a new process, alone in its group, that reads the first end and writes the other.
+
+        Raises:
+            OSError: none could be made, not even in a new nursery.
+        """
+        try:
+            return self._forked(hash_seed, ends)
+        except OSError:  # an answer can have killed it
+            self._end(hash_seed)
+            return self._forked(hash_seed, ends)
+
+    def _forked(self, hash_seed: int, ends: tuple[int, int]) -> int:
+        if hash_seed not in self._doors:
+            self._doors[hash_seed] = self._begun(hash_seed)
+        door, _ = self._doors[hash_seed]
+        socket.send_fds(door, [b"?"], ends)
+        try:
+            return int(door.recv(20))
+        except ValueError as error:
+            raise ConnectionError("no process came") from error
+
+    def _begun(self, hash_seed: int) -> tuple[socket.socket, int]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            ours.settimeout(LOADING_S)
+            pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-s", "-S", "-P", "-B", "-c", self._program],
+                {"PYTHONHASHSEED": str(hash_seed)},
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                ],
+                setpgroup=0,
+            )
+        return ours, pid
+
+    def _end(self, hash_seed: int) -> None:
+        door, pid = self._doors.pop(hash_seed)
+        door.close()
+        _kill(pid)
+        os.waitpid(pid, 0)
+
+    def end(self) -> None:
+        """None is left; processes that came from here end when nobody asks them any more."""
+        for hash_seed in list(self._doors):
+            self._end(hash_seed)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process with its whole group; one that has ended is let be."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
+
+
+class Child:
+    """One process that holds the code."""
+
+    def __init__(self, nursery: Nursery, *, source: str, name: str, hash_seed: int) -> None:
         """Start it and load the code; `ready` says whether it defines the function."""
         inside, self._to = os.pipe()
         self._from, outside = os.pipe()
-        argv = [sys.executable, "-s", "-S", "-P", "-B", "-c", program]
-        self._pid = os.posix_spawn(
-            sys.executable,
-            argv,
-            {"PYTHONHASHSEED": str(hash_seed)},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, inside, 0),
-                (os.POSIX_SPAWN_DUP2, outside, 1),
-                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-            ],
-            setpgroup=0,
-        )
+        try:
+            self._pid = nursery.fork(hash_seed, (inside, outside))
+        except OSError:
+            self._pid = 0
         os.close(inside)
         os.close(outside)
         os.set_blocking(self._to, False)
@@ -104,15 +163,12 @@ class Child:
 
     def end(self) -> None:
         """Kill it with its whole group; safe to call twice."""
-        if self._pid:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGKILL)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+        if self._to >= 0:
+            if self._pid:
+                _kill(self._pid)
             os.close(self._to)
             os.close(self._from)
-            self._pid = 0
+            self._to = self._from = -1
 
 
 def _is_reply(words: Any) -> bool:
@@ -144,9 +200,9 @@ def _wait(fd: int, event: int, deadline: float) -> None:
 class Lab:
     """Calls made one by one; the process is begun anew where one was lost."""
 
-    def __init__(self, program: str, *, source: str, name: str, hash_seed: int) -> None:
+    def __init__(self, nursery: Nursery, *, source: str, name: str, hash_seed: int) -> None:
         """Nothing is started yet."""
-        self._program, self._source, self._name = program, source, name
+        self._nursery, self._source, self._name = nursery, source, name
         self._hash_seed = hash_seed
         self._child: Child | None = None
 
@@ -154,7 +210,7 @@ class Lab:
         """Whether the code loads and defines the function."""
         if self._child is None:
             self._child = Child(
-                self._program, source=self._source, name=self._name, hash_seed=self._hash_seed
+                self._nursery, source=self._source, name=self._name, hash_seed=self._hash_seed
             )
         return self._child.ready
 

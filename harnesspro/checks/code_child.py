@@ -1,6 +1,7 @@
 """Holds an answer's code and calls its function for whoever is at the other end of the pipe.
 
-What it writes is only as true as the code it holds: nothing here decides anything. Part of the
+Every process that holds code is forked from a nursery, which never loads any: so starting one costs
+next to nothing. What it writes is only as true as the code it holds: nothing here decides anything. Part of the
 program that runs in the sandbox: standard library only.
 """
 
@@ -11,10 +12,11 @@ import json
 import os
 import resource
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from types import ModuleType, TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from harnesspro.checks.code_values import TooBigError, decode, encode
 
@@ -40,6 +42,38 @@ class Outcome(contextlib.AbstractContextManager["Outcome"]):
         if kind is not None:
             self.words = {"raised": "TooBig" if kind is TooBigError else kind.__name__}
         return True
+
+
+def nursery() -> int:
+    """Fork a process for each pair of pipe ends that arrives on descriptor 0, and tell its id."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who ends is gone at once
+    door = socket.socket(fileno=0)
+    while True:
+        _, ends, *_ = socket.recv_fds(door, 1, 2)
+        if len(ends) != 2:
+            return 0
+        pid = os.fork()
+        if pid == 0:
+            begin(door, ends)
+        with contextlib.suppress(OSError):  # it has done so itself, or has ended
+            os.setpgid(pid, pid)
+        for fd in ends:
+            os.close(fd)
+        door.send(str(pid).encode())
+
+
+def begin(door: socket.socket, ends: list[int]) -> NoReturn:
+    """Be a process of one's own, in a group of one's own, and serve at these ends."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    door.detach()
+    for place, fd in enumerate(ends):
+        os.dup2(fd, place)
+        os.close(fd)
+    try:
+        main()
+    finally:
+        os._exit(0)
 
 
 def main() -> int:

@@ -40,10 +40,15 @@ def check_program() -> str:
     return _bundle(_PARENT, start=start)
 
 
+def takes_many(program: str) -> bool:
+    """Whether one start of this program can judge several answers."""
+    return program == check_program()
+
+
 @cache
 def child_program() -> str:
-    """The text of the program that holds an answer's code and calls it."""
-    return _bundle(_CHILD, start=f"sys.exit(sys.modules['{_PACKAGE}.code_child'].main())")
+    """The text of the program from which the processes come that hold an answer's code."""
+    return _bundle(_CHILD, start=f"sys.exit(sys.modules['{_PACKAGE}.code_child'].nursery())")
 
 
 def _bundle(names: Sequence[str], *, start: str) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harnesspro.checks.code_caller import Call, Lab, Words, calls_of, shield
+from harnesspro.checks.code_caller import Call, Lab, Nursery, Words, calls_of, shield
 from harnesspro.checks.code_examples import Example, examples_of
 from harnesspro.checks.code_inputs import inputs_of
 from harnesspro.checks.code_relations import Relation, relations_of
@@ -33,9 +33,9 @@ LEAST_INPUTS, _MOST_RELATED = 20, 12
 class Bench:
     """One answer to one task; every run is made once, when it is first asked for."""
 
-    def __init__(self, asked: Asked, answer: str, *, program: str) -> None:
-        """`program` is the source of the child's program."""
-        self.asked, self.program = asked, program
+    def __init__(self, asked: Asked, answer: str, *, nursery: Nursery) -> None:
+        """`nursery` is where the processes that hold code come from."""
+        self.asked, self.nursery = asked, nursery
         self.source = program_of(asked, answer)
         self.examples = examples_of(asked.name, asked.doc)
         self.inputs = inputs_of(asked, self.examples)
@@ -43,7 +43,7 @@ class Bench:
 
     def lab(self, source: str, name: str, *, hash_seed: int = 1) -> Lab:
         """A place to call a function of this source."""
-        made = Lab(self.program, source=source, name=name, hash_seed=hash_seed)
+        made = Lab(self.nursery, source=source, name=name, hash_seed=hash_seed)
         self._labs.append(made)
         return made
 
@@ -268,29 +268,50 @@ def main(names: Sequence[str], *, program: str, folder: Path) -> int:
 
     Where `task.json` holds a `key`, a report `{"body", "mark"}` goes to `answer.json`: `body` is
     JSON text, check name -> share or null. The key is gone from the folder before the answer runs.
+    Where it holds `many`, a list of `{"input", "answer"}`, there is no other answer, `body` is a list,
+    and the answers share a start: only such as trust each other may.
     """
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     key = task.pop("key", None)
     (folder / "task.json").unlink()
     shield()
-    files = tuple(
-        path.read_text(encoding="utf-8", errors="replace")
-        for path in sorted(folder.rglob("*.py"))
-        if path != folder / "answer.py"
-    )
-    answer = (folder / "answer.py").read_text(encoding="utf-8", errors="replace")
-    asked = asked_of(task.get("input"), files=files)
-    found: dict[str, Any] = dict.fromkeys(names)
-    if asked is not None:
-        found = _decided(names, Bench(asked, answer, program=program))
+    nursery = Nursery(program)
+    found: Any
+    try:
+        if "many" in task:
+            found = [_said(names, each["input"], each["answer"], nursery) for each in task["many"]]
+        else:
+            answer = (folder / "answer.py").read_text(encoding="utf-8", errors="replace")
+            found = _said(names, task.get("input"), answer, nursery, files=_files(folder))
+    finally:
+        nursery.end()
     if key is not None:
         body = json.dumps(found)
         report = json.dumps({"body": body, "mark": signed(key, body)})
         _place(folder / "answer.json", report)
-    return _exit_code(found[names[0]])
+    return PASSES if "many" in task else _exit_code(found[names[0]])
 
 
-def _decided(names: Sequence[str], bench: Bench) -> dict[str, Any]:
+def _files(folder: Path) -> tuple[str, ...]:
+    return tuple(
+        path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.rglob("*.py"))
+        if path != folder / "answer.py"
+    )
+
+
+def _said(
+    names: Sequence[str],
+    task_input: Any,
+    answer: str,
+    nursery: Nursery,
+    *,
+    files: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    asked = asked_of(task_input, files=files)
+    if asked is None:
+        return dict.fromkeys(names)
+    bench = Bench(asked, answer, nursery=nursery)
     try:
         return {
             name: behaviour(bench) if name == BEHAVIOUR else CHECKS[name][1](bench)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,6 @@ def _programs_admitted(
         manifest=base.manifest,
         code_dir=ports.trees.stage(base.harness_id),
         programs=programs,
-        n_at_once=header.config.concurrency,
+        n_at_once=max(header.config.concurrency, os.cpu_count() or 1),  # no trial runs yet
     )
     return admit_programs(written.checks, written.probes, bench, seed=seed)

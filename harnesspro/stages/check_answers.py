@@ -11,17 +11,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import JsonValue
 
 from harnesspro.checks import empty_answer, mutants
 from harnesspro.checks.code_admission import measured_program
+from harnesspro.checks.code_program import takes_many
 from harnesspro.checks.code_suite import SAYS_NOTHING
 from harnesspro.core.answers import Behaviours, cluster, cluster_of
 from harnesspro.core.hashing import content_id
 from harnesspro.core.ports import Ledger, Sandbox, SandboxSpec
 from harnesspro.core.records import AnswerSpec, Check, Manifest, Probe, Task, Trial, UserCheck
 from harnesspro.stages.programs import (
+    SharedStart,
     Start,
     answer_name,
     answer_text,
@@ -31,6 +34,8 @@ from harnesspro.stages.programs import (
 
 KIND, PROGRAM_KIND = "user_check", "program_check"
 WRONG_A_PROBE = 2
+MOST_SHARING = 40
+"""Answers in one start."""
 
 Results = Mapping[tuple[str, str, str], float]
 """(check_id, task_id, cluster) -> how far the answer passed; absent where the check is silent."""
@@ -98,7 +103,9 @@ def admit_programs(
 ) -> tuple[Check, ...]:
     """The checks as they are, those of `bench.programs` with what was measured of them on probes.
 
-    Each program judges every probe's own answer, an empty one and up to `WRONG_A_PROBE` mutants.
+    Each program judges every probe's own answer, an empty one and up to `WRONG_A_PROBE` mutants. All
+    of these are made here, so that many share a start where the program allows it; nothing is
+    put on record.
 
     Raises:
         HarnessProError: a program could not be started.
@@ -110,14 +117,13 @@ def admit_programs(
         for probe in probes
         for value in [*mutants(probe, spec, seed=seed)[:WRONG_A_PROBE], empty_answer(spec)]
     ]
-    _record_programs([*right, *wrong], bench)
-    said = results_on_record(bench.ledger)
+    said = _said_of_ours([*right, *wrong], bench)
     names = {check.check_id for check in bench.programs}
     return tuple(
         measured_program(
             check,
-            [said.get((check.check_id, a.task.task_id, a.cluster)) for a in right],
-            [said.get((check.check_id, a.task.task_id, a.cluster)) for a in wrong],
+            [said[answer.record(check.check_id)] for answer in right],
+            [said[answer.record(check.check_id)] for answer in wrong],
         )
         if check.check_id in names
         else check
@@ -191,16 +197,75 @@ def _passes(check: UserCheck, task: Task, answer: JsonValue, *, bench: CheckBenc
 
 def _programs_say(answer: _Answer, bench: CheckBench) -> dict[str, float | None]:
     """Record -> share; checks that are one program are decided in one start."""
-    groups: dict[str, list[Check]] = {}
-    for check in bench.programs:
-        known = bench.ledger.get(PROGRAM_KIND, answer.record(check.check_id)) is not None
-        if check.program is not None and not known:
-            groups.setdefault(check.program, []).append(check)
+    new = [
+        check
+        for check in bench.programs
+        if bench.ledger.get(PROGRAM_KIND, answer.record(check.check_id)) is None
+    ]
     return {
         answer.record(check.check_id): share
-        for program, checks in groups.items()
+        for program, checks in _by_program(new).items()
         for check, share in zip(checks, _shares(program, checks, answer, bench), strict=True)
     }
+
+
+def _said_of_ours(answers: Sequence[_Answer], bench: CheckBench) -> dict[str, float | None]:
+    """Record -> share, of answers made here."""
+    distinct = list({(a.task.task_id, a.cluster): a for a in answers}.values())
+    n_groups = max(bench.n_at_once, -(-len(distinct) // MOST_SHARING))
+    dealt = [distinct[place::n_groups] for place in range(n_groups)]  # dear tasks lie together
+    groups = [
+        (program, checks, group)
+        for program, checks in _by_program(bench.programs).items()
+        for group in dealt
+        if group
+    ]
+    found: dict[str, float | None] = {}
+    for shares in side_by_side(
+        lambda group: _shared(*group, bench=bench), groups, n_at_once=bench.n_at_once
+    ):
+        found |= shares
+    return found
+
+
+def _by_program(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    groups: dict[str, list[Check]] = {}
+    for check in checks:
+        if check.program is not None:
+            groups.setdefault(check.program, []).append(check)
+    return groups
+
+
+def _shared(
+    program: str, checks: Sequence[Check], answers: Sequence[_Answer], *, bench: CheckBench
+) -> dict[str, float | None]:
+    """In one start, or each answer in its own where the program cannot or did not report of all."""
+    reports = _reports(program, checks, answers, bench)
+    if reports is None:
+        shares = [_shares(program, checks, answer, bench) for answer in answers]
+    else:
+        shares = [_read(report, checks) for report in reports]
+    return {
+        answer.record(check.check_id): share
+        for answer, of_answer in zip(answers, shares, strict=True)
+        for check, share in zip(checks, of_answer, strict=True)
+    }
+
+
+def _reports(
+    program: str, checks: Sequence[Check], answers: Sequence[_Answer], bench: CheckBench
+) -> list[Mapping[str, Any]] | None:
+    if not takes_many(program) or any(answer.task.files for answer in answers):
+        return None
+    start = SharedStart(
+        program=program,
+        names=tuple(check.name for check in checks),
+        answers=tuple((answer.task, answer.value) for answer in answers),
+        spec=bench.manifest.answer,
+        code_dir=bench.code_dir,
+    )
+    result = run_to_end(bench.sandbox, start.sandbox_spec(), where="trying the checks")
+    return start.reports(result)
 
 
 def _shares(
@@ -219,10 +284,14 @@ def _shares(
     result = run_to_end(bench.sandbox, start.sandbox_spec(), where=where)
     report = start.report(result)
     if report is not None:
-        return [_share(report.get(check.name, 0.0)) for check in checks]
+        return _read(report, checks)
     if len(checks) == 1 and result.ended == "exited" and result.exit_code == SAYS_NOTHING:
         return [None]
     return [float(len(checks) == 1 and result.exit_code == 0)] * len(checks)
+
+
+def _read(report: Mapping[str, Any], checks: Sequence[Check]) -> list[float | None]:
+    return [_share(report.get(check.name, 0.0)) for check in checks]
 
 
 def _share(said: object) -> float | None:

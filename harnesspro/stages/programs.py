@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -43,13 +43,13 @@ class Start:
 
     def sandbox_spec(self) -> SandboxSpec:
         """The start: the answer beside the task's files; the key in `task.json`."""
-        python = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
-        task = {"task_id": self.task.task_id, "input": self.task.input, "key": self.key}
         return SandboxSpec(
             name=f"program-{'-'.join(self.names)}"[:60],
             code_dir=self.code_dir,
-            argv=(python, "-I", "-S", "-B", "-c", self.program, *self.names),
-            payload=json.dumps(task),
+            argv=_argv(self.program, self.names),
+            payload=json.dumps(
+                {"task_id": self.task.task_id, "input": self.task.input, "key": self.key}
+            ),
             files={
                 **self.task.files,
                 answer_name(self.spec): answer_text(self.spec, self.answer),
@@ -61,15 +61,63 @@ class Start:
 
     def report(self, result: SandboxResult) -> Mapping[str, Any] | None:
         """What the program reported by name; None where it did not, or another wrote it."""
-        try:
-            report = json.loads(result.result or b"")
-            body, mark = str(report["body"]), str(report["mark"])
-            if not hmac.compare_digest(mark.encode(), signed(self.key, body).encode()):
-                return None
-            found = json.loads(body)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None
+        found = _signed_body(self.key, result)
         return found if isinstance(found, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStart:
+    """A program about to judge several answers, all made by this program itself: they share a start.
+
+    An answer of a harness gets a `Start` of its own, so that it can reach no other's.
+    """
+
+    program: str
+    names: tuple[str, ...]
+    answers: tuple[tuple[Task, JsonValue], ...]
+    """Of tasks without files."""
+    spec: AnswerSpec
+    code_dir: str
+    key: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def sandbox_spec(self) -> SandboxSpec:
+        """The start: answers and key in `task.json`."""
+        many = [
+            {"input": task.input, "answer": answer_text(self.spec, answer)}
+            for task, answer in self.answers
+        ]
+        return SandboxSpec(
+            name=f"program-on-{len(many)}",
+            code_dir=self.code_dir,
+            argv=_argv(self.program, self.names),
+            payload=json.dumps({"many": many, "key": self.key}),
+            broker=False,
+            wall_s=WALL_S * len(many),
+            output_bytes=OUTPUT_BYTES,
+        )
+
+    def reports(self, result: SandboxResult) -> list[Mapping[str, Any]] | None:
+        """What the program reported of each answer by name; None where it did not."""
+        found = _signed_body(self.key, result)
+        if not isinstance(found, list) or len(found) != len(self.answers):
+            return None
+        return found if all(isinstance(each, dict) for each in found) else None
+
+
+def _argv(program: str, names: Sequence[str]) -> tuple[str, ...]:
+    python = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+    return (python, "-I", "-S", "-B", "-c", program, *names)
+
+
+def _signed_body(key: str, result: SandboxResult) -> Any | None:
+    try:
+        report = json.loads(result.result or b"")
+        body, mark = str(report["body"]), str(report["mark"])
+        if not hmac.compare_digest(mark.encode(), signed(key, body).encode()):
+            return None
+        return json.loads(body)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def run_to_end(sandbox: Sandbox, start: SandboxSpec, *, where: str) -> SandboxResult:

@@ -1,10 +1,11 @@
 """What running an answer says of it; each answer runs in a process of its own."""
 
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-from harnesspro.checks.code_caller import Call, Lab
+from harnesspro.checks.code_caller import Call, Lab, Nursery
 from harnesspro.checks.code_program import check_program, child_program
 from harnesspro.checks.code_suite import CHECKS, Bench, behaviour
 from harnesspro.checks.code_task import asked_of
@@ -13,6 +14,16 @@ HEAD = 'def total(xs: list[int]) -> int:\n    """Return the sum of the numbers.\
 PROMPT = HEAD + '    >>> total([1, 2])\n    3\n    >>> total([])\n    0\n    """\n'
 RIGHT = "def total(xs):\n    return sum(xs)"
 CODE = "def total(xs):\n    return 0\n\ndef twice(n: int) -> int:\n    return 2 * n\n"
+
+
+NURSERY = Nursery(child_program())
+"""Begun by the first test that needs it."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    yield
+    NURSERY.end()
 
 
 class Ended(Bench):
@@ -24,7 +35,7 @@ class Ended(Bench):
 def bench(answer, prompt=PROMPT, **fields):
     asked = asked_of({"prompt": prompt, **fields})
     assert asked is not None
-    return closing(Ended(asked, answer, program=child_program()))
+    return closing(Ended(asked, answer, nursery=NURSERY))
 
 
 def said(name, answer, prompt=PROMPT, **fields):
@@ -146,7 +157,7 @@ def test_a_function_of_few_inputs_has_no_behaviour():
 
 def test_a_lost_process_is_begun_anew_and_the_rest_of_a_run_is_given_up_after_two():
     source = "import os\ndef f(n):\n    return os._exit(1) if n < 0 else n"
-    lab = Lab(child_program(), source=source, name="f", hash_seed=1)
+    lab = Lab(NURSERY, source=source, name="f", hash_seed=1)
     outcomes = lab.run([Call((n,), {}) for n in (1, -1, 2, -1, 3)])
     again = lab.run([Call((4,), {})])
     lab.end()
@@ -157,7 +168,7 @@ def test_a_lost_process_is_begun_anew_and_the_rest_of_a_run_is_given_up_after_tw
 
 def test_a_call_may_compute_for_half_a_second_and_no_longer():
     source = "def f(n):\n    while n: pass\n    return n"
-    lab = Lab(child_program(), source=source, name="f", hash_seed=1)
+    lab = Lab(NURSERY, source=source, name="f", hash_seed=1)
     outcomes = lab.run([Call((0,), {}), Call((1,), {}), Call((0,), {})])
     lab.end()
     assert outcomes == [{"value": 0}, {"lost": "ended"}, {"value": 0}]
@@ -165,8 +176,35 @@ def test_a_call_may_compute_for_half_a_second_and_no_longer():
 
 def test_names_given_by_name_arrive_and_every_exception_is_told_by_its_name():
     source = "def f(n, *, k):\n    raise SystemExit(n) if k else KeyboardInterrupt"
-    lab = Lab(child_program(), source=source, name="f", hash_seed=1)
+    lab = Lab(NURSERY, source=source, name="f", hash_seed=1)
     outcomes = lab.run([Call((1,), {"k": True}), Call((1,), {"k": False}), Call((1,), {})])
     lab.end()
     raised = [words["raised"] for words in outcomes]
     assert raised == ["SystemExit", "KeyboardInterrupt", "TypeError"]
+
+
+def test_a_nursery_that_an_answer_killed_is_begun_anew():
+    nursery = Nursery(child_program())
+    source = "import os\ndef f(n):\n    os.kill(os.getppid(), 9)\n    return n"
+    outcomes = []
+    for _ in range(2):
+        lab = Lab(nursery, source=source, name="f", hash_seed=1)
+        outcomes += lab.run([Call((3,), {})])
+        lab.end()
+    nursery.end()
+    assert outcomes == [{"value": 3}] * 2
+
+
+def test_processes_differ_in_the_order_of_their_sets_and_share_no_module():
+    """What one answer changes in a module the next does not see."""
+    source = "import math\ndef f(n):\n    math.seen = getattr(math, 'seen', 0) + 1\n"
+    source += "    return [math.seen, list({'a', 'b', 'c', 'd', 'e'})]"
+    found = []
+    for hash_seed in (1, 1, 2):
+        lab = Lab(NURSERY, source=source, name="f", hash_seed=hash_seed)
+        found += lab.run([Call((3,), {})])
+        lab.end()
+    first, again, other = ((words["value"][1][0], words["value"][1][1]) for words in found)
+    assert first == again
+    assert first != other
+    assert first[0] == other[0] == 1
