@@ -58,10 +58,11 @@ def run_task(
     *,
     draw: str,
     temperature: float | None = None,
+    tools: Mapping[str, Any] | None = None,
 ) -> Run:
     """The harness on a task, its calls seeded as a run would seed them.
 
-    `temperature` is that of calls which name none.
+    `temperature` is that of calls which name none; `tools` stand in for modules of `tools/`.
     """
     replies: list[ChatReply] = []
     seen: Counter[str] = Counter()
@@ -76,7 +77,7 @@ def run_task(
         return _as_api(reply)
 
     started = time.monotonic()
-    result = sdk.run_trial(sdk_payload(harness, graded.task), send)
+    result = sdk.run_trial(sdk_payload(harness, graded.task), send, tools=tools)
     return Run(graded, result, tuple(replies), time.monotonic() - started)
 
 
