@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from harnesspro.core.records import AnswerKind, Step
 
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_FENCE = re.compile(r"```\w*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
 _DECODER = json.JSONDecoder()
 _MAX_TRIES = 200
@@ -63,8 +64,12 @@ def answer_key(reply: str, kind: AnswerKind) -> str | None:
     """Replies with the same key give the same answer; None where no answer can be read.
 
     JSON by its value whatever stands around it; a number by the last one; a choice by the last
-    line without its label; everything else by its text without case and spacing.
+    line without its label; code by its longest block, spacing aside; everything else by its text
+    without case and spacing.
     """
+    if kind == "code":
+        block = max(_FENCE.findall(reply) or [reply], key=len)
+        return " ".join(block.split()) or None
     for _, _, value in _json_values(reply):
         return json.dumps(value, sort_keys=True)
     if kind == "json" or not reply.strip():

@@ -48,7 +48,8 @@ class Vote:
         if trial.outcome != "answered" or self.winner is None:
             return False
         plain = isinstance(trial.answer, str | int | float)
-        return not plain or str(trial.answer).casefold() in self.winner.casefold()
+        said = " ".join(str(trial.answer).split())
+        return not plain or said.casefold() in self.winner.casefold()
 
     @property
     def winner(self) -> str | None:

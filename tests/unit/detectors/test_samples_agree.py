@@ -13,7 +13,7 @@ def a_vote(*replies, task="t1", temperature=0.7):
 
 def n_needed(*replies, kind="json"):
     vote = a_vote(*replies)
-    answers = {"choice": "refund", "number": 12}
+    answers = {"choice": "refund", "number": 12, "code": "def f(n):\n    return [1, 2]\n"}
     trial = vote.trial.model_copy(update={"answer": answers.get(kind, {"a": 1})})
     (found,) = votes_of(a_harness(kind=kind), [vote.model_copy(update={"trial": trial})])
     return found.n_needed
@@ -40,6 +40,15 @@ def test_two_equal_samples_of_three_decide_and_the_third_is_waste():
 
 def test_answers_are_compared_by_value_not_by_spelling():
     assert n_needed('{"a": 1, "b": 2}', '```json\n{"b":2, "a":1}\n```', A) == 2
+
+
+def test_code_agrees_by_its_block_whatever_is_said_around_it_and_whatever_lists_it_shows():
+    code, other = "def f(n):\n    return [1, 2]\n", "def f(n):\n    return [1, 2] * n\n"
+    first, again, differs = (
+        f"{s}\n```python\n{c}```" for s, c in zip("ABC", (code, code, other), strict=True)
+    )
+    assert n_needed(first, again, differs, kind="code") == 2
+    assert n_needed(first, differs, again, kind="code") == 3
 
 
 def test_a_vote_that_a_later_sample_could_still_turn_is_not_decided():
