@@ -165,7 +165,7 @@ class Drawn:
         return loss > 0 and self.score.low > self.base_score - loss
 
 
-def verdicts(material: Any, sheet: Sheet) -> Iterator[Drawn]:
+def verdicts(material: Any, sheet: Sheet, *, eps: float = 0.05) -> Iterator[Drawn]:
     """Each later variant against the initial harness, as confirm and the map see it."""
     table = _table(material, sheet)
     first = sheet.variants[0]
@@ -174,7 +174,7 @@ def verdicts(material: Any, sheet: Sheet) -> Iterator[Drawn]:
         if duel.base == first:
             pick = Pick(candidate_id=duel.variant, claim="cost", why="bench")
             (verdict,) = judge(
-                [pick], table, first, eps=0.05, referee=sheet.referee, base_disagreement=None
+                [pick], table, first, eps=eps, referee=sheet.referee, base_disagreement=None
             )
             base_right, right = duel.n_right()
             yield Drawn(

@@ -169,9 +169,9 @@ def rows(order, right, *, cost, changed=None, name="base"):
     }
 
 
-def judged(table, *keys):
+def judged(table, *keys, eps=EPS):
     picks = [Pick(key, "cost", "knee") for key in keys]
-    return judge(picks, table, "base", eps=EPS, referee=NOBODY, base_disagreement=None)
+    return judge(picks, table, "base", eps=eps, referee=NOBODY, base_disagreement=None)
 
 
 @pytest.mark.parametrize("n", [64, 134, 300, 500])
@@ -182,6 +182,20 @@ def test_a_consistent_cheaper_variant_that_is_20_points_worse_is_never_accepted(
     }
 
     assert kinds == {"inconclusive"}
+
+
+@pytest.mark.parametrize("n", [134, 300])
+def test_the_same_variant_is_accepted_nearly_always_at_an_absurd_margin(n):
+    """So the margin alone keeps it out: the tests above can fail."""
+    rng = np.random.default_rng(n)
+    tables = [world(rng, n, v=(0.2, 0.0, 0.2)) for _ in range(60)]
+    accepted = {
+        eps: sum(judged(table, "v", eps=eps)[0].kind == "accept" for table in tables)
+        for eps in (0.35, EPS)
+    }
+
+    assert accepted[0.35] >= 57
+    assert accepted[EPS] == 0
 
 
 @pytest.mark.parametrize("n", [64, 134, 300])

@@ -22,3 +22,13 @@ def test_where_every_candidate_loses_hardly_any_run_accepts():
     found = tally(Setting("all lose", LOSING, 40, 80, *GOOD), n_runs=40)
 
     assert found.n_accepting <= 3
+
+
+def test_at_an_absurd_margin_nearly_every_run_accepts_the_trap():
+    """So that it is never accepted at five points is the judge's doing."""
+    trap = {"trap": MIXED["trap"]}
+    absurd = tally(Setting("absurd", trap, 40, 134, eps=0.35), n_runs=20)
+    usual = tally(Setting("usual", trap, 40, 134), n_runs=20)
+
+    assert absurd.accepted.get("trap", 0) >= 19
+    assert "trap" not in usual.accepted

@@ -47,6 +47,8 @@ class Setting:
     probes: Eye | None = None
     """None: no referee."""
     tasks: Eye | None = None
+    eps: float = EPS
+    """The margin asked for."""
     times: int = 1
     """How many times as many runs as a row has at least: where a rate near .005 is to be bound."""
 
@@ -107,10 +109,10 @@ def run_once(rng: Generator, setting: Setting, *, seed: int) -> tuple[Verdict, .
         max_picks=3,
         measured=frozenset(survivors) if setting.probes else frozenset(),
         n_confirm=setting.n_confirm,
-        eps=EPS,
+        eps=setting.eps,
     )
     confirm = answer_table(rng, setting.n_confirm, setting.variants, eye=eye)
-    return judge(picks, confirm, "base", eps=EPS, referee=referee, base_disagreement=None)
+    return judge(picks, confirm, "base", eps=setting.eps, referee=referee, base_disagreement=None)
 
 
 def _referee(rng: Generator, setting: Setting) -> Referee:

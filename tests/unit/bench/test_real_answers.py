@@ -97,6 +97,14 @@ def test_of_real_puzzles_the_trap_is_neither_accepted_nor_drawn_as_equal(puzzles
     ]
 
 
+def test_at_an_absurd_margin_the_trap_among_real_calls_is_accepted(calls: Sheet) -> None:
+    """So that it is not accepted at five points is the margin's doing."""
+    kinds = {
+        d.verdict.candidate_id: d.verdict.kind for d in verdicts(ToolCalls(None), calls, eps=0.65)
+    }
+    assert kinds == {"constrained": "accept", "shortened": "accept"}
+
+
 def test_on_every_pair_a_channel_is_right_wrong_or_tied(calls: Sheet) -> None:
     for duel in duels(calls):
         for channel in calls.said:
