@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import tempfile
-import threading
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,20 +22,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from harnesspro.cli.making import run_in_sandbox
-from harnesspro.core.hashing import content_hash
 from harnesspro.core.money import cost_nanos, usd_from_nanos
-from harnesspro.core.ports import ChatReply, ChatRequest
 from harnesspro.core.records import KnobValue, Price, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
 from harnesspro.formats.wheels import fetch_wheel
-from harnesspro.providers.local import LocalProvider
-from harnesspro.providers.model_server import ServerHandle, start_server
 from harnesspro.vault import human_eval, tasksets
 from harnesspro.vault.executable import CodeGrader
 from tests.bench.in_process import MODEL, Graded, Run, keep, line, run_task, with_knobs
 from tests.bench.reasoner import within
-from tests.bench.recordings import append, rows
+from tests.bench.remembered import Remembered
 from tests.unit.sandbox.boxes import Box, interpreter, launched
 
 ONE: dict[str, KnobValue] = {
@@ -55,12 +50,14 @@ VARIANTS: dict[str, dict[str, KnobValue]] = {
     "vote": VOTE,
     "best-of": {**VOTE, "stop_when_passed": "yes"},
 }
+FAIR, TRAP = "best-of", "code-only"
+"""A saving that costs no accuracy, and one that is cheaper still and truly worse."""
 _CALL = """\
 import json, sys
 sys.path.insert(0, ".")
 from run_tests import run_tests
 with open("task.json") as file:
-    job = json.load(file)
+    job = json.load(file)["job"]
 with open("answer.json", "w") as file:
     json.dump(run_tests(**job), file)
 """
@@ -87,56 +84,11 @@ def boxed_tools(box: Box) -> Mapping[str, Any]:
     def run_tests(**job: Any) -> Any:
         files = {"run_tests.py": source, "call.py": _CALL}
         argv = (interpreter(), "-I", "-S", "-B", "call.py")
-        result = box.run(argv, payload=json.dumps(job), files=files, wall_s=60.0)
+        result = box.run(argv, payload=json.dumps({"job": job}), files=files, wall_s=60.0)
         assert result.result is not None, result
         return json.loads(result.result)
 
     return {"run_tests": SimpleNamespace(run_tests=run_tests)}
-
-
-class Remembered:
-    """A provider that asks another once for each request and seed, and keeps the replies on file.
-
-    The server is started when the first reply is wanted that is not on file.
-    """
-
-    def __init__(self, path: Path | None, *, threads: int) -> None:
-        self._path, self._threads = path, threads
-        self._known = {row["key"]: row["reply"] for row in (rows(path) if path else [])}
-        self._server: ServerHandle | None = None
-        self._provider: LocalProvider | None = None
-        self._lock = threading.Lock()
-
-    def complete(self, request: ChatRequest, *, timeout_s: float) -> ChatReply:
-        """The reply on file, else the model's."""
-        key = content_hash(request.model_dump(mode="json"))
-        with self._lock:
-            if key not in self._known:
-                reply = self._served().complete(request, timeout_s=timeout_s)
-                self._known[key] = reply.model_dump(mode="json")
-                if self._path:
-                    append(self._path, {"key": key, "reply": self._known[key]})
-        return ChatReply.model_validate(self._known[key])
-
-    def price(self, model: str) -> Price | None:
-        """The local model's list price."""
-        return LocalProvider({}).price(model)
-
-    def check(self, model: str) -> None:
-        """Nothing: the server is started when it is needed."""
-
-    def _served(self) -> LocalProvider:
-        if self._provider is None:
-            self._server = start_server(MODEL, threads=self._threads)
-            self._provider = LocalProvider({MODEL: self._server.url})
-        return self._provider
-
-    def close(self) -> None:
-        """End the server, where one was started."""
-        if self._provider is not None:
-            self._provider.close()
-        if self._server is not None:
-            self._server.stop()
 
 
 def usd_per_1000(runs: list[Run], price: Price) -> float:

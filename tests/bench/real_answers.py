@@ -19,12 +19,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from harnesspro.core.ports import ModelProvider
-from harnesspro.providers.local import LocalProvider
-from harnesspro.providers.model_server import start_server
 from tests.bench import looks, real_tables, recordings
-from tests.bench.in_process import MODEL, Graded, Run
+from tests.bench.in_process import Graded, Run
 from tests.bench.materials import Code, Material, Reasoning, ToolCalls
 from tests.bench.recordings import ANSWERS, LOOKS, RECORDED, append, rows, telling
+from tests.bench.remembered import Remembered
 from tests.bench.sheets import sheet_of
 from tests.unit.sandbox.boxes import Box, launched
 
@@ -43,32 +42,37 @@ def record(material: Any, options: argparse.Namespace) -> None:
     """Ask the model whatever is not on file yet: real tasks first, then changed copies."""
     path = options.to / ANSWERS
     done = {(row["variant"], row["item"]) for row in rows(path)}
-    with served(options) as provider:
+    with served(options) as provider, boxed(material) as box:
         for kind in options.kind or KINDS:
-            for graded in items(material, kind, options):
+            for graded in items(material, kind, options, box):
                 for variant in asked(material, kind):
                     key = f"{kind}/{graded.task.task_id}"
                     if (variant, key) not in done:
-                        append(path, _row(variant, key, material.run(variant, graded, provider)))
+                        run = material.run(variant, graded, provider, box)
+                        append(path, _row(variant, key, run))
 
 
-def items(material: Any, kind: str, options: argparse.Namespace) -> Iterator[Graded]:
+def items(
+    material: Any, kind: str, options: argparse.Namespace, box: Box | None
+) -> Iterator[Graded]:
     """The tasks, or the changed copies of those to which both right and wrong answers are on file."""
     tasks = material.tasks(options.n)
     if kind == "real":
         yield from tasks
         return
-    for graded in _telling(material, tasks, options):
+    for graded in _telling(material, tasks, options, box):
         copies = material.copies(graded)
         if kind in copies:
             yield copies[kind]
 
 
-def _telling(material: Any, tasks: Sequence[Graded], options: argparse.Namespace) -> list[Graded]:
+def _telling(
+    material: Any, tasks: Sequence[Graded], options: argparse.Namespace, box: Box | None
+) -> list[Graded]:
     known = {graded.task.task_id: graded for graded in tasks}
     wanted = telling(
         rows(options.to / ANSWERS),
-        lambda task_id, answer: material.is_right(known[task_id], answer, None),
+        lambda task_id, answer: material.is_right(known[task_id], answer, box),
     )
     return [graded for task_id, graded in known.items() if task_id in wanted]
 
@@ -94,9 +98,8 @@ def look(material: Any, options: argparse.Namespace) -> None:
     """Ask otherwise about the answers on file that differ, whatever is not on file yet."""
     path = options.to / LOOKS
     known = {looks.key_of(row) for row in rows(path)}
-    given = looks.given(
-        _telling(material, material.tasks(options.n), options), rows(options.to / ANSWERS)
-    )
+    tasks = _telling(material, material.tasks(options.n), options, None)
+    given = looks.given(tasks, rows(options.to / ANSWERS))
     with served(options) as provider:
         for name in options.look or looks.LOOKS:
             for one in given:
@@ -108,13 +111,11 @@ def look(material: Any, options: argparse.Namespace) -> None:
 def served(options: argparse.Namespace) -> Iterator[ModelProvider]:
     """The embedded model, for as long as it is asked."""
     options.to.mkdir(parents=True, exist_ok=True)
-    server = start_server(MODEL, threads=options.threads)
-    provider = LocalProvider({MODEL: server.url})
+    provider = Remembered(options.replies, threads=options.threads)
     try:
         yield provider
     finally:
         provider.close()
-        server.stop()
 
 
 # --- keeping and judging -----------------------------------------------------------------------
@@ -171,6 +172,7 @@ def main() -> int:
     parser.add_argument("material", choices=sorted(MATERIALS))
     parser.add_argument("--wheel", type=Path, help="the wheel the tasks come from")
     parser.add_argument("--to", type=Path, help="the folder of a recording that is being made")
+    parser.add_argument("--replies", type=Path, help="keep every reply here, and ask none twice")
     parser.add_argument("--n", type=int, default=96)
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--look", action="append", choices=sorted(looks.LOOKS))
