@@ -2,7 +2,8 @@
 
 `judge` and `channels` read the answers kept in `recorded/`; neither needs a model. Made by `record`
 (the variants, and changed copies of the tasks on which they differ), `look` (the same model asked
-otherwise about those answers) and `pack` (which grades them); each goes on where it was stopped.
+otherwise about those answers) and `pack` (which grades them); each goes on where it was stopped, and
+`unpack` lays a kept recording out to go on from.
 `python tests/bench/real_answers.py channels calls`; `… record calls --wheel BFCL_WHEEL --to DIR`.
 """
 
@@ -142,6 +143,15 @@ def pack(material: Any, options: argparse.Namespace) -> None:
     real_tables.say(f"{len(answers)} answers kept in {size} bytes")
 
 
+def unpack(material: Any, options: argparse.Namespace) -> None:
+    """Lay a kept recording out again as the files that `record`, `look` and `pack` go on from."""
+    recording = recordings.unpack(RECORDED / f"{options.material}.jsonl.gz")
+    options.to.mkdir(parents=True)
+    for name, kept in ((ANSWERS, recording.answers.values()), (LOOKS, recording.looks)):
+        for row in kept:
+            append(options.to / name, row)
+
+
 def show(material: Any, options: argparse.Namespace) -> None:
     """`judge`: checks and referee one by one; `channels`: every channel in one table."""
     recording = recordings.unpack(RECORDED / f"{options.material}.jsonl.gz")
@@ -162,7 +172,14 @@ def boxed(material: Any) -> Iterator[Box | None]:
         yield box
 
 
-STEPS = {"record": record, "look": look, "pack": pack, "judge": show, "channels": show}
+STEPS = {
+    "record": record,
+    "look": look,
+    "pack": pack,
+    "unpack": unpack,
+    "judge": show,
+    "channels": show,
+}
 
 
 def main() -> int:

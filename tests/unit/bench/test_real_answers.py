@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from harnesspro.core.records import Task
-from tests.bench import looks, real_tables, recordings
+from tests.bench import looks, real_answers, real_tables, recordings
 from tests.bench.in_process import Graded
 from tests.bench.materials import Reasoning, ToolCalls, back_named, renamed
 from tests.bench.real_tables import duels, verdicts
@@ -250,3 +251,11 @@ def test_a_panel_votes_for_its_own_answer() -> None:
 def test_what_was_asked_is_known_by_its_question_alone() -> None:
     asked = {"look": "panel", "task_id": "t"}
     assert looks.key_of({**asked, "reply": 1}) == looks.key_of({**asked, "reply": None})
+
+
+def test_a_recording_laid_out_is_what_it_was_packed_from(tmp_path: Path) -> None:
+    place = tmp_path / "again"
+    real_answers.unpack(None, Namespace(material="reasoning", to=place))
+    kept = unpack(RECORDED / "reasoning.jsonl.gz")
+    assert recordings.rows(place / recordings.ANSWERS) == list(kept.answers.values())
+    assert recordings.rows(place / recordings.LOOKS) == list(kept.looks)
