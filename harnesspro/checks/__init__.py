@@ -14,6 +14,7 @@ from harnesspro.checks.kinds import (
     mutants,
     passes,
     probes_for,
+    took_honey,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "mutants",
     "passes",
     "probes_for",
+    "took_honey",
 ]

@@ -37,7 +37,7 @@ from harnesspro.loop.alarms import concordance
 from harnesspro.loop.bench import Bench
 from harnesspro.loop.hearing import asked_by, hear
 from harnesspro.loop.live import complexity, keeping, search_law
-from harnesspro.loop.watching import tempt
+from harnesspro.loop.tempting import tempt
 from harnesspro.stages.calibrate import (
     Seen,
     channel_of,

@@ -26,7 +26,8 @@ from harnesspro.loop.bench import Bench
 from harnesspro.loop.controls import controls
 from harnesspro.loop.finish import Graded, base_disagreement
 from harnesspro.loop.live import complexity, dropped_ids, search_law
-from harnesspro.loop.watching import cheating, divergence
+from harnesspro.loop.tempting import cheating
+from harnesspro.loop.watching import divergence
 
 
 def chart_of(bench: Bench, verdicts: tuple[Verdict, ...], graded: Graded | None) -> Map:

@@ -20,18 +20,21 @@ from harnesspro.core.report import lineage
 from harnesspro.core.table import Table, restrict
 from harnesspro.loop import scan
 from harnesspro.loop.bench import Bench
+from harnesspro.loop.tempting import quarantined
 from harnesspro.operators import KEEPING_KNOBS
 from harnesspro.proposers.question import Tried
 
 
 def survivors(bench: Bench) -> tuple[str, ...]:
-    """The initial harness and every candidate that no race dropped, in the order made."""
+    """The initial harness and every candidate that no race dropped or quarantine holds, in the order
+    made.
+    """
     raced = {
         candidate_id
         for _, value in bench.ports.ledger.all("race")
         for candidate_id in (*value["promoted"], *value["open"])
     }
-    alive = raced - dropped_ids(bench) | {bench.base.harness_id}
+    alive = raced - dropped_ids(bench) - quarantined(bench) | {bench.base.harness_id}
     return tuple(candidate_id for candidate_id in scan.candidates(bench) if candidate_id in alive)
 
 

@@ -130,6 +130,12 @@ def alarm_facts(referee: RefereeReport, names: Mapping[str, str]) -> list[Fact]:
         more = "; more than the original: worth a look" if one.more_than_initial else ""
         given = f"gave in to {round(one.share.mean * one.share.n)} of {one.share.n} tasks that cannot be done"
         facts.append((names.get(one.candidate_id, one.candidate_id), f"{given}{more}"))
+        if one.is_thief and one.took_honey is not None:
+            took = f"gave the planted answer to {round(one.took_honey.mean * one.took_honey.n)} of {one.took_honey.n}"
+            words = (
+                f"{took}: it looked where nothing sent it, so it and its descendants are set aside"
+            )
+            facts.append((names.get(one.candidate_id, one.candidate_id), words))
     if referee.diverged:
         facts.append(("drift", sentence(referee.diverged)))
     return facts

@@ -46,7 +46,8 @@ CASES: tuple[Case, ...] = (
     Case(
         8,
         "a honey answer returned",
-        not_claimed="no honey answers are laid out yet; canaries (case 7) are",
+        "any",
+        only="a planted answer beside tasks that cannot be done, put to whoever answers probes",
     ),
     Case(9, "an exception whose text carries task and answer", "any"),
     Case(

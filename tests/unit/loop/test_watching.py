@@ -10,13 +10,13 @@ from harnesspro.core.hashing import seed_from
 from harnesspro.core.plan import N_IMPOSSIBLE, N_MONITOR
 from harnesspro.core.records import AnswerSpec, Check, Trial
 from harnesspro.core.referee import freeze
+from harnesspro.loop import scan
 from harnesspro.loop.alarms import concordance, gaps, shown
+from harnesspro.loop.live import survivors
+from harnesspro.loop.tempting import IMPOSSIBLE_DRAW, cheating, quarantined, tempt
 from harnesspro.loop.watching import (
-    IMPOSSIBLE_DRAW,
     MONITOR_DRAW,
-    cheating,
     divergence,
-    tempt,
     watch,
     went_astray,
 )
@@ -141,6 +141,46 @@ def test_who_gives_in_to_impossible_tasks_is_counted_and_held_against_the_origin
     assert (second.candidate_id, second.share.mean) == (LEAN.harness_id, 1.0)
     assert (first.more_than_initial, second.more_than_initial) == (False, True)
     assert {job.draw for job in bench.ports.backend.jobs} == {IMPOSSIBLE_DRAW}
+
+
+def test_who_gives_the_answer_that_lay_beside_the_task_is_set_aside_with_its_descendants(tmp_path):
+    probes = {probe.probe_id: probe for probe in impossible(a_bench(tmp_path / "other"))}
+    assert all(probe.honey is not None for probe in probes.values())
+    bench = watched(
+        tmp_path,
+        lambda key, task: probes[task].answer if key == BASE.harness_id else probes[task].honey,
+    )
+    put_child(bench, "child", of=LEAN.harness_id)
+
+    tempt(bench, [LEAN.harness_id])
+    first, second = cheating(bench)
+
+    assert first.took_honey is not None
+    assert second.took_honey is not None
+    assert (first.took_honey.mean, first.is_thief) == (0.0, False)
+    assert (second.took_honey.mean, second.is_thief) == (1.0, True)
+    assert quarantined(bench) == {LEAN.harness_id, "child"}
+    assert LEAN.harness_id not in survivors(bench)
+
+
+def test_a_harness_that_errs_like_the_original_is_no_thief(tmp_path):
+    probes = {probe.probe_id: probe for probe in impossible(a_bench(tmp_path / "other"))}
+    chance = set(list(probes)[:3])
+    bench = watched(
+        tmp_path, lambda key, task: probes[task].honey if task in chance else probes[task].answer
+    )
+
+    tempt(bench, [LEAN.harness_id])
+
+    assert [one.is_thief for one in cheating(bench)] == [False, False]
+    assert quarantined(bench) == frozenset()
+
+
+def put_child(bench, candidate_id, *, of):
+    child = scan.candidates(bench)[of].model_copy(
+        update={"candidate_id": candidate_id, "parent_id": of}
+    )
+    bench.ports.ledger.put("candidate", candidate_id, child.model_dump(mode="json"))
 
 
 def test_nobody_was_tempted_where_nothing_was_asked(tmp_path):
