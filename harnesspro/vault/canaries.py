@@ -1,7 +1,8 @@
 """Finds canaries of the vault in files a search has written, in the clear or in one disguise.
 
 Disguises: upper case, reversed, rot13, hex of the text, base64 at any alignment, invisible
-characters in between, and each of these inside a zlib or gzip stream. More layers are not claimed.
+characters in between, and each of these inside a zlib or gzip stream. Of an SQLite file the values are read too:
+one that spans pages does not stand in the file's bytes in one piece. More layers are not claimed.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import base64
 import codecs
 import os
 import re
+import shutil
+import sqlite3
 import stat
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +25,9 @@ _CHUNK_BYTES = 8_000_000
 _OVERLAP_BYTES = 4096
 """Longer than a canary with an escaped invisible character or two after each of its digits."""
 _INFLATED_BYTES = 64_000_000
+_SQLITE = b"SQLite format 3\0"
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+_ROWS_AT_ONCE = 500
 _INVISIBLE = re.compile(
     rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xc2\xad"
     rb"|\\u(?:200[b-f]|202[a-e]|206[0-9a-f]|feff|00ad)",
@@ -127,15 +135,53 @@ def _views(path: Path) -> Iterator[bytes]:
     """The bytes in overlapping chunks, then what they unpack to where they are compressed."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(file, "rb") as stream:
-        start = stream.read(2)
+        start = stream.read(len(_SQLITE))
         stream.seek(0)
         kept = b""
         while chunk := stream.read(_CHUNK_BYTES):
             yield kept + chunk
             kept = chunk[-_OVERLAP_BYTES:]
-        if start[:1] == b"\x78" or start == b"\x1f\x8b":
+        if start[:1] == b"\x78" or start[:2] == b"\x1f\x8b":
             stream.seek(0)
             yield _inflated(stream.read(_INFLATED_BYTES))
+    if start == _SQLITE:
+        yield from _values(path)
+
+
+def _values(path: Path) -> Iterator[bytes]:
+    """Every text and blob of a database, many at a time; what its log holds is among them.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        with _snapshot(path) as place, closing(sqlite3.connect(place, uri=True)) as database:
+            names = [name for (name,) in database.execute(_TABLES)]
+            for name in names:
+                quoted = name.replace('"', '""')
+                rows = database.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608 - a table's own name
+                while batch := rows.fetchmany(_ROWS_AT_ONCE):
+                    texts = (v for row in batch for v in row if isinstance(v, str | bytes))
+                    yield b"\n".join(v.encode() if isinstance(v, str) else v for v in texts)
+    except sqlite3.Error as error:
+        raise OSError(f"{path}: {error}") from error
+
+
+@contextmanager
+def _snapshot(path: Path) -> Iterator[str]:
+    """Where to open a database: as it is, or a copy where a writer keeps a log beside it.
+
+    Whoever may only read can neither begin a log nor join one.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists():
+        yield f"{path.resolve().as_uri()}?immutable=1"
+        return
+    with tempfile.TemporaryDirectory(prefix="hp-scan-") as folder:
+        copy = Path(folder, "copy.db")
+        shutil.copyfile(path, copy, follow_symlinks=False)
+        shutil.copyfile(log, f"{copy}-wal", follow_symlinks=False)
+        yield copy.as_uri()
 
 
 def _inflated(content: bytes) -> bytes:

@@ -311,6 +311,7 @@ def _check_places(name: str, public_dir: Path, vault_dir: Path) -> None:
             expected="two folders apart",
             fix="name another --to or --out",
         )
+    _check_closed(vault_dir)
     if ".harnesspro" in vault.parts:
         raise ConfigError(
             str(vault_dir),
@@ -318,6 +319,17 @@ def _check_places(name: str, public_dir: Path, vault_dir: Path) -> None:
             expected="a folder that no run reads",
             fix="name another --to",
         )
+
+
+def _check_closed(vault_dir: Path) -> None:
+    """A vault lies where nobody else can put another in its place."""
+    if vault_dir.is_symlink():
+        found, fix = "a link, which can be turned elsewhere", "name the folder it points to"
+    elif vault_dir.is_dir() and vault_dir.stat().st_mode & 0o022:
+        found, fix = "a folder that others may write to", f"chmod 700 {vault_dir}, or name another"
+    else:
+        return
+    raise ConfigError(str(vault_dir), found, expected="a folder of yours, mode 0700", fix=fix)
 
 
 def _check_replaceable(name: str, public_dir: Path) -> None:

@@ -1,5 +1,6 @@
 import base64
 import codecs
+import contextlib
 import gzip
 import os
 import sqlite3
@@ -78,3 +79,24 @@ def test_links_and_special_files_are_not_followed(scanner, tmp_path):
     os.mkfifo(run / "pipe")
     (run / "deep" / "file").write_text(OTHER)
     assert scanner.found_below(run) == {"deep/file": {OTHER}}
+
+
+def test_a_canary_across_the_pages_of_a_database_is_found_while_its_writer_is_at_work(
+    scanner, tmp_path
+):
+    path = tmp_path / "ledger.db"
+    with contextlib.closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute("CREATE TABLE calls (reply TEXT)")
+        for n_before in range(4060, 4100):
+            writer.execute("DELETE FROM calls")
+            writer.execute("INSERT INTO calls VALUES (?)", ("x" * n_before + CANARY + "x" * 9000,))
+            writer.commit()
+            assert scanner.found_in_file(path) == {CANARY}, n_before
+
+
+def test_a_database_that_cannot_be_read_is_not_passed_over(scanner, tmp_path):
+    path = tmp_path / "ledger.db"
+    path.write_bytes(b"SQLite format 3\0" + bytes(5000))
+    with pytest.raises(OSError, match=r"not a database|malformed|ledger"):
+        scanner.found_in_file(path)

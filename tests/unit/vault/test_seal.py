@@ -317,3 +317,17 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     path = write_lines(tmp_path / "mine.jsonl", json.dumps(record(0)))
     with pytest.raises(ConfigError, match="cannot be written"):
         seal_lines(path, tmp_path / "public", tmp_path / "file" / "vault")
+
+
+@pytest.mark.parametrize("spoil", ["a link", "open to all"])
+def test_a_vault_that_others_could_exchange_is_refused(tmp_path, spoil):
+    vault = tmp_path / "vault"
+    if spoil == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        vault.symlink_to(tmp_path / "elsewhere")
+    else:
+        vault.mkdir()
+        vault.chmod(0o777)
+    with pytest.raises(ConfigError, match="mode 0700"):
+        sealed(tmp_path, [record(0)])
+    assert not list((tmp_path).rglob("gold.jsonl"))
