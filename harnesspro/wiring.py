@@ -276,7 +276,7 @@ def _certifier(
 
     def certify(opening: Opening | None, n_harnesses: int) -> CertificateSummary:
         from harnesspro.store.runs import write_json
-        from harnesspro.vault.certificate import certificate, run_events
+        from harnesspro.vault.certificate import certificate, last_event, run_events
 
         events = run_events(
             seal=header.seal,
@@ -289,10 +289,12 @@ def _certifier(
         document = certificate(events)
         write_json(run_dir / "certificate.json", document)
         _void_if_found(document["canary_hits"], run_dir)
+        bound = last_event(document, "leak_bound")
         return CertificateSummary(
             leaked_bits=document["leaked_bits"],
             vault_openings=document["vault_openings"],
             canary_hits=document["canary_hits"],
+            leak_bound=bound["accuracy_points"] if bound else None,
         )
 
     return certify

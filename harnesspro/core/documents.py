@@ -143,6 +143,10 @@ class CertificateSummary(Record):
     leaked_bits: float
     vault_openings: int
     canary_hits: int
+    leak_bound: float | None = None
+    """The most by which what earlier openings told can flatter this one's accuracy, as a fraction; None
+    where nothing was opened.
+    """
 
 
 class RunDocument(Record):

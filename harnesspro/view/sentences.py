@@ -261,7 +261,13 @@ def firewall_words(doc: RunDocument) -> str:
     certificate = doc.certificate
     openings = figures.counted(certificate.vault_openings, "opening")
     hits = figures.counted(certificate.canary_hits, "canary hit")
-    return f"{certificate.leaked_bits:g} bits back to the search, {openings} of the vault so far, {hits}"
+    told = f"{certificate.leaked_bits:g} bits back to the search, {openings} of the vault so far, {hits}"
+    if not certificate.leak_bound:
+        return told
+    return (
+        f"{told}; what earlier openings told their readers can flatter this accuracy by at most "
+        f"{100 * certificate.leak_bound:.0f} points"
+    )
 
 
 def power_words(doc: RunDocument) -> str:

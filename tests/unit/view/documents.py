@@ -223,7 +223,9 @@ def document(**more: Any) -> RunDocument:
                 ),
             ),
         ),
-        "certificate": CertificateSummary(leaked_bits=0.0, vault_openings=1, canary_hits=0),
+        "certificate": CertificateSummary(
+            leaked_bits=0.0, vault_openings=1, canary_hits=0, leak_bound=0.0
+        ),
         "prices": (
             Price(
                 model="local/qwen2.5-coder-0.5b",

@@ -9,9 +9,10 @@ import sys
 import pytest
 from rich.console import Console
 
-from harnesspro.core.documents import Levels, RunDocument
+from harnesspro.core.documents import CertificateSummary, Levels, RunDocument
 from harnesspro.view.plot import scatter
 from harnesspro.view.rows import rows
+from harnesspro.view.sentences import firewall_words
 from harnesspro.view.terminal import print_document
 from tests.unit.view.documents import (
     BASELINE,
@@ -166,3 +167,12 @@ def test_looking_loads_no_heavy_library() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_what_earlier_openings_may_have_told_is_bounded_beside_their_number() -> None:
+    certificate = CertificateSummary(
+        leaked_bits=0.0, vault_openings=3, canary_hits=0, leak_bound=0.21
+    )
+    told = firewall_words(document().model_copy(update={"certificate": certificate}))
+    assert told.startswith("0 bits back to the search, 3 openings of the vault so far")
+    assert told.endswith("can flatter this accuracy by at most 21 points")
