@@ -15,7 +15,9 @@ SIZE = ("--n-search", "48", "--n-confirm", "300", "--rounds", "3", "--max-candid
 def run_with(judge: str, folder: Path):
     """The document of a run whose changed answers are scored by a simulated judge."""
     channel = ("--channel", f"judge=sim/{judge}", "--probes", "800")
-    ended = Terminal(folder).run("improve", "builtin:planted", *SIZE, *channel, "--json", "-q")
+    ended = Terminal(folder).run(
+        "improve", "builtin:planted", *SIZE, *channel, "--json", "-q", timeout=1100
+    )
     assert ended.code == 0, ended.err
     return ended.document
 
