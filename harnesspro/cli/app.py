@@ -8,7 +8,7 @@ import sys
 import typer
 
 import harnesspro
-from harnesspro.cli import audit, channels, gold, looking, models, running
+from harnesspro.cli import audit, channels, gold, looking, models, prices, running
 from harnesspro.cli.output import put_json, say
 from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError
 
@@ -32,7 +32,7 @@ def build_app() -> typer.Typer:
             typer.echo(harnesspro.__version__)
             raise typer.Exit
 
-    for family in (running, looking, channels, gold, audit, models):
+    for family in (running, looking, channels, gold, audit, models, prices):
         family.register(app)
     return app
 

@@ -43,6 +43,8 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
     from harnesspro.sandbox.probes import require
 
     harness = load_harness(harness_path(harness_ref))
+    own_prices = _own_prices(flags.get("prices"))
+    flags = {key: value for key, value in flags.items() if key != "prices"}
     config = merge(harness.manifest, flags, verb=verb, harness_ref=harness_ref)
     _refuse_what_is_not_built(harness)
     warn_of_own_judges(config, say)
@@ -57,7 +59,7 @@ def prepare(harness_ref: str, flags: Mapping[str, Any], *, verb: Verb, say: Say)
         harness=harness,
         task_set=tasks_at,
         tasks=tasks,
-        prices=tuple(price_of(model) for model in _models(config)),
+        prices=tuple(price_of(model, own_prices) for model in _models(config)),
         isolation=isolation,
     )
 
@@ -146,8 +148,14 @@ def resolve_tasks(config: RunConfig, *, say: Say) -> TaskSet:
     return task_set(str(folder))
 
 
-def price_of(model: str) -> Price:
-    """The model's list price, the model being callable.
+def _own_prices(path: str | None) -> Mapping[str, Price]:
+    from harnesspro.formats.prices import read_prices
+
+    return read_prices(Path(path).expanduser()) if path else {}
+
+
+def price_of(model: str, own: Mapping[str, Price]) -> Price:
+    """The model's price, the model being callable: from the user's table, else its list price.
 
     Raises:
         ModelUnknown: no such model, not downloaded, or no price is known for it.
@@ -162,13 +170,25 @@ def price_of(model: str) -> Price:
         model_file(model)  # its server is started with the run
     else:
         provider.check(model)
-    price = provider.price(model)
+    return known_price(model, own)
+
+
+def known_price(model: str, own: Mapping[str, Price]) -> Price:
+    """The model's price, whether it can be called here or not.
+
+    Raises:
+        ModelUnknown: none is known.
+    """
+    from harnesspro.providers.registry import provider_for
+
+    price = own.get(model) or provider_for(model, server_urls={}).price(model)
     if price is None:
         raise ModelUnknown(
             model,
             "no price is known",
             expected="a model with a list price, so that costs can be compared",
-            fix="choose a priced model",
+            fix=f"give it one: a line `{model}: {{in: 0.25, out: 2.0}}` (dollars for a million tokens) "
+            "in a file named by --prices",
         )
     return price
 

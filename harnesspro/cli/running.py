@@ -32,6 +32,15 @@ CHANNEL = typer.Option(
 )
 
 
+PRICES = typer.Option(
+    None,
+    "--prices",
+    envvar="HARNESSPRO_PRICES",
+    metavar="FILE",
+    help="Prices of your own: YAML, dollars for a million tokens.",
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
     app.command("improve")(improve)
@@ -48,6 +57,7 @@ def improve(
         None, "--improver-model", help="The planner's brain; without it the core works alone."
     ),
     channel: list[str] | None = CHANNEL,
+    prices: str | None = PRICES,
     probes: int | None = typer.Option(
         None,
         "--probes",
@@ -124,6 +134,7 @@ def improve(
         "models": parse_models(model),
         "improver_model": improver_model,
         "channels": parse_channels(channel),
+        "prices": prices,
         "n_probes": probes,
         "controls": controls,
         "n_rounds": rounds,
@@ -165,6 +176,7 @@ def evaluate(
         False, "--gold", help="Open the vault once (counted) and print accuracy."
     ),
     concurrency: int | None = CONCURRENCY,
+    prices: str | None = PRICES,
     seed: int | None = SEED,
     allow_unsandboxed: bool | None = UNSANDBOXED,
     out: str | None = OUT,
@@ -180,6 +192,7 @@ def evaluate(
         "n_search": n_tasks,
         "n_repeats": repeats,
         "concurrency": concurrency,
+        "prices": prices,
         "seed": seed,
         "open_gold": gold,
         "allow_unsandboxed": allow_unsandboxed,
@@ -193,6 +206,7 @@ def diagnose(
     model: list[str] | None = MODEL,
     n_tasks: int | None = N_TASKS,
     concurrency: int | None = CONCURRENCY,
+    prices: str | None = PRICES,
     seed: int | None = SEED,
     allow_unsandboxed: bool | None = UNSANDBOXED,
     out: str | None = OUT,
@@ -209,6 +223,7 @@ def diagnose(
         "models": parse_models(model),
         "n_search": n_tasks,
         "concurrency": concurrency,
+        "prices": prices,
         "seed": seed,
         "open_gold": False,
         "allow_unsandboxed": allow_unsandboxed,
@@ -221,6 +236,7 @@ def doctor(
     tasks: str | None = TASKS,
     model: list[str] | None = MODEL,
     channel: list[str] | None = CHANNEL,
+    prices: str | None = PRICES,
     as_json: bool = JSON,
 ) -> int:
     """Say what this machine can guarantee, and whether a harness could run here now."""
@@ -230,6 +246,7 @@ def doctor(
         "tasks_ref": tasks,
         "models": parse_models(model),
         "channels": parse_channels(channel),
+        "prices": prices,
     }
     checkup = examine(harness, flags)
     if as_json:

@@ -73,7 +73,7 @@ def resume_run(
             fix="an isolation level never changes in mid-run; start a new run",
         )
     for model in header.models:
-        preparing.price_of(model)
+        preparing.price_of(model, {price.model: price for price in header.prices})
     header = header.model_copy(update={"config": config})
     return sit(header, run_dir, run_dir.parent.parent, as_json=as_json, quiet=quiet)
 

@@ -69,6 +69,8 @@ class Price(Record):
     out_nanos_per_mtok: Annotated[int, Field(ge=0)]
     cache_read_nanos_per_mtok: Annotated[int, Field(ge=0)]
     cache_write_nanos_per_mtok: Annotated[int, Field(ge=0)]
+    reasoning_nanos_per_mtok: Annotated[int, Field(ge=0)] | None = None
+    """Of the output tokens that were thought and not said; None = as any other output token."""
     source: str
     """Where the price was read, with a date."""
     paid: bool = True

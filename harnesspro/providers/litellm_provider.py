@@ -69,13 +69,14 @@ class LiteLLMProvider:
             return None
         read = listed.get("cache_read_input_token_cost")
         write = listed.get("cache_creation_input_token_cost")
-        reasoning = listed.get("output_cost_per_reasoning_token") or 0
+        reasoning = listed.get("output_cost_per_reasoning_token")
         return Price(
             model=model,
             in_nanos_per_mtok=_nanos(in_usd),
-            out_nanos_per_mtok=_nanos(max(out_usd, reasoning)),
+            out_nanos_per_mtok=_nanos(out_usd),
             cache_read_nanos_per_mtok=_nanos(in_usd if read is None else read),
             cache_write_nanos_per_mtok=_nanos(in_usd if write is None else write),
+            reasoning_nanos_per_mtok=None if reasoning is None else _nanos(reasoning),
             source=f"LiteLLM {version('litellm')}, read {datetime.now(UTC).date()}",
         )
 
