@@ -47,15 +47,20 @@ class OpenTrial:
     _answers: list[Answer] = field(default_factory=list)
     _limit_hit: str | None = None
     _ground_fault: str | None = None
+    _closed: bool = False
 
     def admit(self, request_hash: str, worst_nanos: int) -> Ticket:
-        """Let a call in whose worst case the trial's limits still cover.
+        """Let a call in whose worst case the trial's limits still cover, once fewer than
+        `concurrent_calls` are in flight.
 
         Raises:
-            Refused: calls or dollars are used up; the trial remembers which.
+            Refused: calls or dollars are used up, and the trial remembers which; or it is over.
         """
         limits = self.grant.limits
         with self._idle:
+            self._idle.wait_for(lambda: self._closed or self._n_in_flight < limits.concurrent_calls)
+            if self._closed:
+                raise Refused(401, "token", "its trial is over")
             if self._n_admitted >= limits.calls:
                 self._refuse("calls", f"all {limits.calls} calls of the trial are used up")
             spent = sum(answer.attributed_nanos for answer in self._answers)
@@ -91,8 +96,10 @@ class OpenTrial:
         self._ground_fault = self._ground_fault or fault
 
     def metered(self) -> Metered:
-        """Wait for the calls in flight, then count."""
+        """Let nothing more in, wait for the calls in flight, then count."""
         with self._idle:
+            self._closed = True
+            self._idle.notify_all()
             self._idle.wait_for(lambda: self._n_in_flight == 0)
             answers = self._answers
             return Metered.model_validate(

@@ -141,6 +141,8 @@ class Limits(Record):
 
     usd: Annotated[float, Field(gt=0, le=1e6)] = 0.05
     calls: Annotated[int, Field(ge=1, le=1_000_000)] = 20
+    concurrent_calls: Annotated[int, Field(ge=1, le=1000)] = 16
+    """At once; a further one waits its turn."""
     wall_s: Annotated[float, Field(gt=0, le=1e6)] = 180.0
     output_bytes: Annotated[int, Field(ge=1, le=32_000_000)] = 1_000_000
 
