@@ -80,11 +80,11 @@ def print_channels(sheet: Sheet) -> None:
         f"{name} of {len(duel.pairs)}".ljust(_WIDE)
         for name, duel in zip("ABC", against, strict=False)
     )
-    say(f"{'':25}{head}".rstrip())
+    say(f"{'':30}{head}".rstrip())
     for channel in sheet.said:
         cells = [_cell(duel.marks(channel)) for duel in against]
         if not all(_is_silent(channel, duel) for duel in against):
-            say(f"{channel:25}{''.join(cell.ljust(_WIDE) for cell in cells)}".rstrip())
+            say(f"{channel:30}{''.join(cell.ljust(_WIDE) for cell in cells)}".rstrip())
     quiet = [name for name in sheet.said if all(_is_silent(name, duel) for duel in against)]
     if quiet:
         say(f"silent on every pair: {', '.join(quiet)}")
