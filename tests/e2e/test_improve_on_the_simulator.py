@@ -57,7 +57,12 @@ def test_a_run_accepts_a_cheaper_harness_and_prints_the_document(
     assert accepted[0]["cost_ratio"]["high"] < 1
     assert document["levels"]["isolation"] == "S3"
     assert document["baseline"]["accuracy"]["n"] == 64
-    assert document["certificate"] == {"leaked_bits": 0, "vault_openings": 1, "canary_hits": 0}
+    assert document["certificate"] == {
+        "leaked_bits": 0,
+        "vault_openings": 1,
+        "canary_hits": 0,
+        "leak_bound": 0.0,
+    }
 
 
 def test_the_front_is_not_dominated_and_holds_the_named_picks(full: tuple[Terminal, Ended]) -> None:
