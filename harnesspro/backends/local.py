@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from harnesspro.core.errors import ProviderBusy, ProviderError
 from harnesspro.core.ports import (
     Grant,
     Ledger,
@@ -23,6 +24,8 @@ from harnesspro.core.ports import (
 from harnesspro.core.records import Harness, Task, Trial
 
 N_ATTEMPTS = 2
+MOST_SILENCE_S = 600.0
+"""How long a provider that answers nobody is waited for before the run ends."""
 _FAULT_CHARS = 500
 _MAX_DEPTH = 100
 """Levels of nesting an answer may have; what stores and compares it recurses."""
@@ -50,6 +53,11 @@ class LocalBackend:
     """Set here, once the run's cap refused a call."""
     round_empty: Event
     """Set here, once a round's cap did."""
+    paused: Callable[[str], object] = lambda _why: None
+    """Told why nothing is started for now; often, and from several threads."""
+    poll_s: float = 1.0
+    """Between two looks whether a provider answers again."""
+    most_silence_s: float = MOST_SILENCE_S
 
     @property
     def ending(self) -> bool:
@@ -79,20 +87,26 @@ class LocalBackend:
         recorded = self.ledger.get("trial", job.trial_id)
         if recorded is not None:
             return Trial.model_validate(recorded)
-        trial: Trial | None = None
-        for attempt in range(N_ATTEMPTS):
-            if self.ending and attempt:
-                break
-            trial = self._attempt(job, attempt)
+        trial, silence = None, _Silence(self.most_silence_s)
+        attempt = n_counted = 0
+        while n_counted < N_ATTEMPTS and not (self.ending and attempt):
+            waited_s = silence.waited_s
+            trial = self._attempt(job, attempt, silence)
             if trial is None or trial.outcome != "void":
                 break
+            attempt += 1
+            n_counted += silence.waited_s == waited_s  # who only found out that it is still silent
         if trial is not None and trial.outcome != "void":
             self.ledger.put("trial", trial.trial_id, trial.model_dump(mode="json"))
         return trial
 
-    def _attempt(self, job: TrialJob, attempt: int) -> Trial | None:
-        """One try; None when the run's or the round's purse is empty: nothing follows from it."""
-        token = self.meter.open_trial(_grant(job))
+    def _attempt(self, job: TrialJob, attempt: int, silence: _Silence) -> Trial | None:
+        """One try; None when the run's or the round's purse is empty, or it ended while a provider was
+        waited for: nothing follows from it.
+        """
+        token = self._opened(job, silence)
+        if token is None:
+            return None
         try:
             result = self.sandbox.run(self._spec(job, token, attempt))
         finally:
@@ -102,6 +116,21 @@ class LocalBackend:
             empty[metered.limit_hit].set()
             return None
         return trial_from(job, result, metered, attempt=attempt, isolation=self.sandbox.level)
+
+    def _opened(self, job: TrialJob, silence: _Silence) -> str | None:
+        """The trial's token, once its models answer; None where the run ends before that.
+
+        Raises:
+            ProviderError: one has answered nobody for too long; everything measured is on record.
+        """
+        while True:
+            try:
+                return self.meter.open_trial(_grant(job))
+            except ProviderBusy as error:
+                silence.bear(error, self.poll_s)
+                self.paused(error.found)
+            if self.stop.wait(self.poll_s) or self.ending:
+                return None
 
     def _spec(self, job: TrialJob, token: str, attempt: int) -> SandboxSpec:
         manifest = job.harness.manifest
@@ -115,6 +144,29 @@ class LocalBackend:
             wall_s=manifest.limits.wall_s,
             output_bytes=manifest.limits.output_bytes,
         )
+
+
+@dataclass(slots=True)
+class _Silence:
+    """How long one trial has waited for a provider that answers nobody."""
+
+    most_s: float
+    waited_s: float = 0.0
+
+    def bear(self, error: ProviderBusy, seconds: float) -> None:
+        """Wait a little longer.
+
+        Raises:
+            ProviderError: it has been too long.
+        """
+        if self.waited_s >= self.most_s:
+            raise ProviderError(
+                error.where,
+                f"{error.found}, {self.waited_s:.0f} s of them waited",
+                expected="a provider that answers",
+                fix="resume the run once it does",
+            ) from error
+        self.waited_s += seconds
 
 
 def _grant(job: TrialJob) -> Grant:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from harnesspro.broker.config import BrokerConfig
 from harnesspro.broker.flight import SingleFlight
+from harnesspro.broker.patience import Patience
 from harnesspro.broker.trials import Answer, OpenTrial, Ticket
 from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
 from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
     ModelUnknown,
-    ProviderBusy,
     ProviderError,
     ProviderSilent,
     RequestRefused,
@@ -39,8 +37,6 @@ from harnesspro.core.ports import (
 from harnesspro.core.records import Price
 from harnesspro.core.replay import replay_key, request_hash, seed_for
 
-_JITTER = random.SystemRandom()
-
 
 class CallDesk:
     """A `Meter`, and the trials' side of it. Thread-safe; every method may block."""
@@ -58,15 +54,22 @@ class CallDesk:
         self._flights: SingleFlight[Answer] = SingleFlight()
         self._purse = threading.Condition()
         self._n_sent: Counter[str] = Counter()
+        self._patience = Patience(
+            n_tries=config.n_tries,
+            backoff_s=config.backoff_s,
+            call_timeout_s=config.call_timeout_s,
+        )
 
     def open_trial(self, grant: Grant) -> str:
         """A fresh token for one trial.
 
         Raises:
             ModelUnknown: a model of the grant has no price.
+            ProviderBusy: a model of the grant answers nobody at the moment; ask again a little later.
         """
         for model in grant.models.values():
             price_of(model, self._config.prices)
+            self._patience.require(model)
         token = secrets.token_urlsafe(24)
         trial = OpenTrial(grant, self._ledger.open_attempt(grant))
         with self._lock:
@@ -179,7 +182,7 @@ class CallDesk:
         # Whatever escapes below without an end of its own may have been billed.
         end = CallEnd("ambiguous", fault="broke off")
         try:
-            reply = self._try(provider, call.request)
+            reply = self._patience.complete(provider, call.request)
             nanos = _attributed(reply, self._config.prices[call.request.model])
             end = CallEnd("done", reply=reply, attributed_nanos=nanos)
         except ProviderSilent as error:
@@ -213,19 +216,6 @@ class CallDesk:
             with self._purse:
                 self._n_sent.subtract(purse.path for purse in call.within)
                 self._purse.notify_all()
-
-    def _try(self, provider: ModelProvider, request: ChatRequest) -> ChatReply:
-        """The reply, after as many tries as passing faults and the deadline allow."""
-        deadline = time.monotonic() + self._config.call_timeout_s
-        for n_tried in range(1, self._config.n_tries + 1):
-            try:
-                return provider.complete(request, timeout_s=deadline - time.monotonic())
-            except ProviderBusy:
-                pause = _JITTER.uniform(0, self._config.backoff_s * 2 ** (n_tried - 1))
-                if n_tried == self._config.n_tries or time.monotonic() + pause >= deadline:
-                    raise
-                time.sleep(pause)
-        raise AssertionError("the last try returns or raises")
 
     def _provider(self, model: str) -> ModelProvider:
         with self._lock:

@@ -106,6 +106,9 @@ class ProviderError(HarnessProError):
 class ProviderBusy(ProviderError):
     """A passing fault (rate limit, overload, nothing listening): not billed, may be tried again."""
 
+    retry_after_s: float | None = None
+    """When the provider said to come back; the raiser sets it where it was told."""
+
 
 class ProviderSilent(ProviderError):
     """The request was sent and no whole reply came back: it may have been billed."""

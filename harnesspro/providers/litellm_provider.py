@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -210,8 +211,24 @@ def _ours(litellm: Any, error: Exception, model: str) -> HarnessProError:
     if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
         return RequestRefused(model, said)
     if isinstance(error, busy) or _never_connected(error):
-        return ProviderBusy(model, said, fix="wait, or ask for less at once")
+        busy_now = ProviderBusy(model, said, fix="wait, or ask for less at once")
+        busy_now.retry_after_s = _retry_after_s(error)
+        return busy_now
     return ProviderSilent(model, said)
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """Seconds the reply said to wait, told as a number or as a date; None where it told nothing usable."""
+    response = getattr(error, "response", None)
+    told = str(getattr(response, "headers", {}).get("retry-after") or "").strip()
+    try:
+        return max(float(told), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max((parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return None
 
 
 def _never_connected(error: BaseException) -> bool:

@@ -1,10 +1,11 @@
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from harnesspro.backends.local import trial_from
-from harnesspro.core.errors import UsageError
+from harnesspro.core.errors import ProviderBusy, ProviderError, UsageError
 from harnesspro.core.hashing import canonical_json
 from harnesspro.core.ports import Grant, SandboxSpec
 from harnesspro.core.records import Limits, Trial, Usage
@@ -343,3 +344,67 @@ def test_a_sandbox_that_breaks_closes_its_trial_and_is_not_hushed_up(tmp_path):
         list(backend(tmp_path, sandbox=start, meter=meter).run([job()]))
     with pytest.raises(UsageError, match="retired"):
         meter.close_trial("token-1")
+
+
+class Outage:
+    """A meter whose models answer nobody the first `n` times a trial would be opened."""
+
+    def __init__(self, n, used):
+        self.n, self.inner = n, ScriptedMeter(used)
+
+    def open_trial(self, grant):
+        if self.n > 0:
+            self.n -= 1
+            raise ProviderBusy("acme/m", "no answer for 3 s (1 faults in a row)")
+        return self.inner.open_trial(grant)
+
+    def close_trial(self, token):
+        return self.inner.close_trial(token)
+
+    def spend(self):
+        return self.inner.spend()
+
+
+def waiting(folder, meter, *, sandbox, **changes):
+    paused: list[str] = []
+    under_test = replace(
+        backend(folder, sandbox=sandbox, meter=meter), paused=paused.append, poll_s=0.01, **changes
+    )
+    return under_test, paused
+
+
+def test_while_a_provider_answers_nobody_nothing_is_started_and_then_it_goes_on(tmp_path):
+    sandbox = ScriptedSandbox([answered()])
+    under_test, paused = waiting(tmp_path, Outage(5, [used()]), sandbox=sandbox)
+    (trial,) = under_test.run([job()])
+    assert (trial.outcome, trial.attempt) == ("answered", 0)
+    assert len(sandbox.specs) == 1
+    assert paused == ["no answer for 3 s (1 faults in a row)"] * 5
+
+
+def test_a_trial_that_only_finds_out_that_it_is_still_silent_is_not_used_up(tmp_path):
+    fault = used(ground_fault="provider: 503")
+
+    class Again(Outage):
+        def close_trial(self, token):
+            self.n = 1  # whoever found out failed: the others rest on
+            return super().close_trial(token)
+
+    sandbox = [ended(), ended(), ended(), answered()]
+    meter = Again(1, [fault, fault, fault, used()])
+    under_test, _ = waiting(tmp_path, meter, sandbox=sandbox)
+    (trial,) = under_test.run([job()])
+    assert (trial.outcome, trial.attempt) == ("answered", 3)
+
+
+def test_a_silence_that_lasts_too_long_ends_the_run_with_what_to_do(tmp_path):
+    under_test, _ = waiting(tmp_path, Outage(10_000, []), sandbox=[], most_silence_s=0.05)
+    with pytest.raises(ProviderError, match="resume the run"):
+        list(under_test.run([job()]))
+
+
+def test_a_stop_while_a_provider_is_waited_for_is_heeded(tmp_path):
+    under_test, paused = waiting(tmp_path, Outage(10_000, []), sandbox=[])
+    threading.Timer(0.05, under_test.stop.set).start()
+    assert list(under_test.run([job()])) == []
+    assert paused
