@@ -116,7 +116,7 @@ def main_orchestrator(config: dict[str, Any]) -> int:
     header = RunHeader.model_validate(config["header"])
     interrupted = Event()
     _answer_ctrl_c(interrupted)
-    sink = _events(quiet=config["quiet"])
+    sink = _events(header, quiet=config["quiet"], lines_fd=config["events_fd"])
     try:
         from harnesspro.loop.sitting import sit
 
@@ -143,13 +143,24 @@ def _answer_ctrl_c(interrupted: Event) -> None:
     signal.signal(signal.SIGINT, answer)
 
 
-def _events(*, quiet: bool) -> EventSink:
+def _events(header: RunHeader, *, quiet: bool, lines_fd: int | None) -> EventSink:
     from rich.console import Console
 
-    from harnesspro.testing.doubles import NullSink
+    from harnesspro.core.redact import redactor, secrets_of
+    from harnesspro.view.events import Both, EventLines
     from harnesspro.view.live import LiveProgress
 
-    return NullSink() if quiet else LiveProgress(Console(stderr=True))
+    sinks: list[EventSink] = [] if quiet else [LiveProgress(Console(stderr=True))]
+    if lines_fd is not None:
+        stream = open(lines_fd, "a", encoding="utf-8")  # noqa: SIM115 - for the life of the process
+        redact = redactor(secrets_of(os.environ))
+        lost = partial(_say_one, header.run_id)
+        sinks.append(EventLines(stream, header.run_id, redact=redact, lost=lost))
+    return Both(sinks)
+
+
+def _say_one(where: str, words: str) -> None:
+    _warn([f"{where}: {words}"])
 
 
 class SystemClock:
@@ -221,6 +232,7 @@ def build_bench(
         stop=interrupted,
         purse_empty=purse_empty,
         round_empty=round_empty,
+        paused=lambda why: sink.emit("paused", why=why),
     )
     archive = FileArchive(Path(config["out"]) / "archive", content_root() / "archive")
     _warn(f"archive entry left out: {problem}" for problem in archive.problems())

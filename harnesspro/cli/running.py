@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from harnesspro.cli.output import put_json
+from harnesspro.cli.output import event_lines, put_json
 from harnesspro.core.errors import UsageError
 
 HARNESS = typer.Argument(..., help="A harness folder, or builtin:NAME.")
@@ -38,6 +38,11 @@ PRICES = typer.Option(
     envvar="HARNESSPRO_PRICES",
     metavar="FILE",
     help="Prices of your own: YAML, dollars for a million tokens.",
+)
+
+
+EVENTS = typer.Option(
+    None, "--events", metavar="FILE", help="Append what happens to FILE, one JSON object a line."
 )
 
 
@@ -92,6 +97,7 @@ def improve(
     resume: str | None = typer.Option(None, "--resume", metavar="RUN", help="Go on with a run."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the plan; run nothing."),
     allow_unsandboxed: bool | None = UNSANDBOXED,
+    events: str | None = EVENTS,
     out: str | None = OUT,
     as_json: bool = JSON,
     quiet: bool = QUIET,
@@ -126,7 +132,10 @@ def improve(
             }
         )
         changes = limits | {"concurrency": concurrency, "open_gold": None if gold else False}
-        return session.resume_run(resume, changes, out=out, as_json=as_json, quiet=quiet)
+        with event_lines(events) as fd:
+            return session.resume_run(
+                resume, changes, out=out, as_json=as_json, quiet=quiet, events_fd=fd
+            )
     if harness is None:
         raise UsageError("improve", "no HARNESS", expected="a folder or builtin:NAME")
     flags = limits | {
@@ -151,7 +160,10 @@ def improve(
     }
     if dry_run:
         return session.dry_run(harness, flags, out=out, as_json=as_json)
-    return session.new_run(harness, flags, verb="improve", out=out, as_json=as_json, quiet=quiet)
+    with event_lines(events) as fd:
+        return session.new_run(
+            harness, flags, verb="improve", out=out, as_json=as_json, quiet=quiet, events_fd=fd
+        )
 
 
 def _refuse_beside_resume(options: Mapping[str, Any]) -> None:

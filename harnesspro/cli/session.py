@@ -29,6 +29,7 @@ def new_run(
     out: str | None,
     as_json: bool,
     quiet: bool,
+    events_fd: int | None = None,
 ) -> int:
     """Prepare a fresh run folder and run in it."""
     folder = out_folder(out)
@@ -49,11 +50,17 @@ def new_run(
         confirmed_before=confirmed_before(folder, prepared.tasks),
     )
     write_json(run_dir / "run.json", header.model_dump(mode="json", by_alias=True))
-    return sit(header, run_dir, folder, as_json=as_json, quiet=quiet)
+    return sit(header, run_dir, folder, as_json=as_json, quiet=quiet, events_fd=events_fd)
 
 
 def resume_run(
-    ref: str, changes: Mapping[str, Any], *, out: str | None, as_json: bool, quiet: bool
+    ref: str,
+    changes: Mapping[str, Any],
+    *,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+    events_fd: int | None = None,
 ) -> int:
     """Go on with a run; what is not None in `changes` replaces that of its configuration."""
     from harnesspro.cli.starting import read_header
@@ -75,7 +82,9 @@ def resume_run(
     for model in header.models:
         preparing.price_of(model, {price.model: price for price in header.prices})
     header = header.model_copy(update={"config": config})
-    return sit(header, run_dir, run_dir.parent.parent, as_json=as_json, quiet=quiet)
+    return sit(
+        header, run_dir, run_dir.parent.parent, as_json=as_json, quiet=quiet, events_fd=events_fd
+    )
 
 
 def make_run_dir(folder: Path, run_id: str) -> Path:
@@ -96,11 +105,19 @@ def make_run_dir(folder: Path, run_id: str) -> Path:
     return run_dir
 
 
-def sit(header: RunHeader, run_dir: Path, out: Path, *, as_json: bool, quiet: bool) -> int:
+def sit(
+    header: RunHeader,
+    run_dir: Path,
+    out: Path,
+    *,
+    as_json: bool,
+    quiet: bool,
+    events_fd: int | None = None,
+) -> int:
     """Run the processes to their end, then show what there is to show."""
     from harnesspro.cli.starting import run_processes
 
-    code = run_processes(header, run_dir, out, quiet=quiet, say=say)
+    code = run_processes(header, run_dir, out, quiet=quiet, say=say, events_fd=events_fd)
     if code in _WITH_DOCUMENT and (run_dir / "report.json").is_file():
         show(header, run_dir, out, as_json=as_json)
     head = close_run(run_dir)

@@ -39,7 +39,15 @@ def read_header(run_dir: Path) -> RunHeader:
         raise IntegrityError(str(path), "no readable run header", fix="start a new run") from error
 
 
-def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, say: Say) -> int:
+def run_processes(
+    header: RunHeader,
+    run_dir: Path,
+    out: Path,
+    *,
+    quiet: bool,
+    say: Say,
+    events_fd: int | None = None,
+) -> int:
     """Start every process of a run, wait for the orchestrator, stop all. Its exit code."""
     from harnesspro.sandbox.start import start_launcher
 
@@ -68,6 +76,7 @@ def run_processes(header: RunHeader, run_dir: Path, out: Path, *, quiet: bool, s
             "launcher_fd": launcher_socket.fileno(),
             "grader_fd": guard.channel.fileno() if guard else None,
             "quiet": quiet,
+            "events_fd": events_fd,
         }
         child = _start_orchestrator(config, home.folder, guard, say=say)
         code = processes.wait_for_orchestrator(child, home)
@@ -146,7 +155,8 @@ def _start_orchestrator(
     from harnesspro.sandbox import confine
     from harnesspro.sandbox.start import confined, readable
 
-    fds = tuple(fd for fd in (config["launcher_fd"], config["grader_fd"]) if fd is not None)
+    told = (config["launcher_fd"], config["grader_fd"], config["events_fd"])
+    fds = tuple(fd for fd in told if fd is not None)
     for fd in fds:
         os.set_inheritable(fd, True)
     landlocked = confine.landlock_abi() > 0

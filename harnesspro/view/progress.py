@@ -59,6 +59,8 @@ class Progress:
     best_saving: float | None = None
     patterns: frozenset[str] = frozenset()
     latest: str = ""
+    paused: str = ""
+    """Why nothing is started for now; empty where all goes on."""
     stopped: bool = False
 
     @property
@@ -104,7 +106,13 @@ def _planned(progress: Progress, fields: Fields, now: float) -> Progress:
     )
 
 
+def _paused(progress: Progress, fields: Fields, now: float) -> Progress:
+    return replace(progress, paused=_text(fields, "why") or "waiting", last_done_at=None)
+
+
 def _done(progress: Progress, fields: Fields, now: float) -> Progress:
+    if fields.get("outcome") != "void":
+        progress = replace(progress, paused="")
     if fields.get("replayed") is True:
         return replace(progress, n_done=progress.n_done + 1, last_done_at=now)
     gaps = progress.gaps_s
@@ -167,6 +175,7 @@ _STEPS: dict[str, Callable[[Progress, Fields, float], Progress]] = {
     "phase": _phase,
     "trials.planned": _planned,
     "trial.done": _done,
+    "paused": _paused,
     "finding": _finding,
     "candidate": _candidate,
     "refused": _refused,
@@ -192,6 +201,10 @@ def milestone(before: Progress, event: str, fields: Fields) -> str | None:
     if event == "verdict":
         reason = safe_text(fields.get("reason") or "", limit=_LONG_TEXT)
         return f"verdict on {_short(fields)}: {_text(fields, 'kind')}. {reason}"
+    if event == "paused":
+        return None if before.paused else f"paused: {_text(fields, 'why')}; goes on by itself"
+    if event == "trial.done" and before.paused and fields.get("outcome") != "void":
+        return "answers again: going on"
     if event == "run.stopped":
         return f"stopped: {_text(fields, 'reason')}"
     return None
@@ -226,6 +239,8 @@ def _started_line(fields: Fields) -> str:
 def phase_words(progress: Progress) -> str:
     """`racing candidates, round 1 of 2`."""
     words = PHASE_WORDS.get(progress.phase, progress.phase) or "starting"
+    if progress.paused:
+        words = f"paused while {words}"
     if progress.round_number is None or progress.n_rounds is None:
         return words
     return f"{words}, round {progress.round_number} of {progress.n_rounds}"
