@@ -352,12 +352,18 @@ def _improver(
 def _proposers(
     header: RunHeader, archive: Archive, improver: Improver | None
 ) -> tuple[Proposer, ...]:
+    from harnesspro.proposers.compose import ComposeProposer
     from harnesspro.proposers.knobs import KnobProposer
     from harnesspro.proposers.operators import OperatorProposer
     from harnesspro.proposers.planner import PlannerProposer
     from harnesspro.proposers.skeleton import SkeletonProposer
 
-    proposers: list[Proposer] = [SkeletonProposer(archive), OperatorProposer(), KnobProposer()]
+    proposers: list[Proposer] = [
+        SkeletonProposer(archive),
+        OperatorProposer(),
+        KnobProposer(),
+        ComposeProposer(),
+    ]
     if improver is not None:
         proposers += [
             PlannerProposer(improver, direction) for direction in header.config.directions

@@ -16,7 +16,7 @@ PartKind = Literal["prompt", "skill", "tool", "hook", "routing", "budget", "code
 Paid = Literal["always", "on_demand", "when_run", "never"]
 AnswerKind = Literal["text", "number", "choice", "json", "code", "files"]
 Outcome = Literal["answered", "malformed", "limit", "crashed", "void"]
-Direction = Literal["cost", "success", "knobs", "skeleton"]
+Direction = Literal["cost", "success", "knobs", "skeleton", "compose"]
 Stamp = Literal["observed", "confirmed", "sealed"]
 VerdictKind = Literal["accept", "reject", "inconclusive"]
 KnobValue = int | float | str
@@ -579,7 +579,7 @@ class Patch(Record):
     knobs: dict[str, KnobValue] = {}
     direction: Direction
     proposer: str
-    """`operator:NAME`, `knobs`, `planner:cost`, `planner:success`, `skeleton:ENTRY`."""
+    """`operator:NAME`, `knobs`, `planner:cost`, `planner:success`, `skeleton:ENTRY`, `compose`."""
     summary: str
     """One plain sentence: what changes."""
     hypothesis: str = ""

@@ -147,6 +147,8 @@ def tried(bench: Bench) -> tuple[Tried, ...]:
                 else None,
                 changed=changed,
                 status=status.get(candidate_id, "baseline" if candidate_id == base_id else "open"),
+                harness_id=candidate_id,
+                lineage=tuple(c.patch for c in lineage(known, candidate_id) if c.patch is not None),
             )
         )
     return (*history, *_refused(bench))

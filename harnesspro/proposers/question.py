@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harnesspro.core.records import Finding, Harness, KnobValue
+from harnesspro.core.records import Finding, Harness, KnobValue, Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class Tried:
     """Share of tasks whose answer differs from the initial harness's."""
     status: str
     """`baseline`, `promoted`, `dropped`, `open`, or `refused`."""
+    harness_id: str = ""
+    """Empty where it was refused."""
+    lineage: tuple[Patch, ...] = ()
+    """The patches from the initial harness to it, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

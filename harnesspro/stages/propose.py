@@ -14,8 +14,8 @@ from harnesspro.proposers.question import Question
 ApplyPatch = Callable[[Harness, Patch], Harness]
 
 WANTED: Mapping[str, frozenset[Direction]] = {
-    "cost": frozenset({"cost", "knobs", "skeleton"}),
-    "success": frozenset({"success", "skeleton"}),
+    "cost": frozenset({"cost", "knobs", "skeleton", "compose"}),
+    "success": frozenset({"success", "skeleton", "compose"}),
 }
 """What a run is asked to go for -> the directions of the patches it may try."""
 

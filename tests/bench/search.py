@@ -28,6 +28,7 @@ from harnesspro.loop.bench import Bench
 from harnesspro.loop.live import live_ids, search_law
 from harnesspro.loop.round import run_round
 from harnesspro.loop.watching import divergence
+from harnesspro.proposers.compose import ComposeProposer
 from harnesspro.proposers.knobs import KnobProposer
 from harnesspro.proposers.operators import OperatorProposer
 from harnesspro.providers.sim_truth import true_place
@@ -38,7 +39,8 @@ from tests.unit.providers.planted_world import setup_of
 
 MODEL, N_SEARCH, A_ROUND = "sim/small", 24, 4
 OURS: dict[str, Callable[[], tuple[Proposer, ...]]] = {
-    "improver": lambda: (OperatorProposer(), KnobProposer()),
+    "improver": lambda: (OperatorProposer(), KnobProposer(), ComposeProposer()),
+    "no compose": lambda: (OperatorProposer(), KnobProposer()),
     "operators only": lambda: (OperatorProposer(),),
     "knobs only": lambda: (KnobProposer(),),
 }
