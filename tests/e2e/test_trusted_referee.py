@@ -9,7 +9,18 @@ import pytest
 from tests.e2e.conftest import Terminal
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-SIZE = ("--n-search", "48", "--n-confirm", "300", "--rounds", "3", "--max-candidates", "12")
+SIZE = (
+    "--seed",
+    "1",
+    "--n-search",
+    "48",
+    "--n-confirm",
+    "300",
+    "--rounds",
+    "3",
+    "--max-candidates",
+    "12",
+)
 
 
 def run_with(judge: str, folder: Path):
