@@ -88,7 +88,7 @@ def plan_of(prepared: Prepared, out: Path) -> dict[str, Any]:
         "n_rounds": plan.n_rounds,
         "max_candidates": plan.max_candidates,
         "max_picks": plan.max_picks,
-        "trials": {"low": plan.low, "high": plan.high},
+        "trials": {"low": plan.low, "expected": plan.expected, "high": plan.high},
         "most_usd": plan.high * limits.usd,
         "most_s": plan.high * limits.wall_s / prepared.config.concurrency,
         "measured": _measured(prepared, plan, out),
@@ -122,8 +122,10 @@ def _measured(prepared: Prepared, plan: Plan, out: Path) -> dict[str, Any] | Non
                 "usd_per_trial": usd,
                 "s_per_trial": seconds,
                 "usd_low": usd * plan.low,
+                "usd_expected": usd * plan.expected,
                 "usd_high": usd * plan.high,
                 "s_low": seconds * plan.low / at_once,
+                "s_expected": seconds * plan.expected / at_once,
                 "s_high": seconds * plan.high / at_once,
             }
     return None

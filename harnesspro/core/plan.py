@@ -74,6 +74,17 @@ class Plan:
         return self.baseline_trials + self.max_candidates * block * self.n_repeats + self.n_confirm
 
     @property
+    def expected(self) -> int:
+        """Half the candidates leave after their first block, the others are measured whole, as are all
+        picks; of probes, where there are any, half are needed.
+        """
+        block = min(self.first_block, self.n_search)
+        raced = self.max_candidates * (block + self.n_search) // 2 * self.n_repeats
+        raced *= 1 + self.with_controls
+        probes = self.probe_trials // 2
+        return self.baseline_trials + raced + self.confirm_trials + probes + self.monitor_trials
+
+    @property
     def high(self) -> int:
         """Most trials of a full run."""
         raced = self.max_candidates * self.n_search * self.n_repeats

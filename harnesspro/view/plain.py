@@ -88,7 +88,9 @@ def print_plan(document: Document, console: Console) -> None:
             f"in {document['n_rounds']} rounds, up to {document['max_picks']} picks"
         )
     )
-    console.print(f"Trials: {trials['low']} to {trials['high']}")
+    console.print(
+        f"Trials: {trials['low']} at least, {trials['expected']} expected, {trials['high']} at most"
+    )
     if document["channels"]:
         heard = ", ".join(document["channels"])
         console.print(Text(safe_text(f"Asked where answers differ: {heard}")))
@@ -106,12 +108,27 @@ def print_plan(document: Document, console: Console) -> None:
             Text(
                 f"By run {measured['run_id']} ({format_usd(measured['usd_per_trial'])} and "
                 f"{measured['s_per_trial']:.1f} s a trial): "
-                f"{format_usd(measured['usd_low'])} to {format_usd(measured['usd_high'])}, "
+                f"{format_usd(measured['usd_low'])} at least, "
+                f"{format_usd(measured['usd_expected'])} expected, "
+                f"{format_usd(measured['usd_high'])} at most, as if no variant were cheaper; "
                 f"{measured['s_low'] / 60:.0f} to {measured['s_high'] / 60:.0f} minutes"
             )
         )
+    for price in document["prices"]:
+        console.print(Text(_price_line(price)))
     for line in reach_lines(document["reach"]):
         console.print(Text(line))
+
+
+def _price_line(price: Document) -> str:
+    """The price that all of it rests on."""
+    cells = [(price["in_nanos_per_mtok"], "in"), (price["out_nanos_per_mtok"], "out")]
+    told = ", ".join(f"{format_usd(nanos / 1e9)} {name}" for nanos, name in cells)
+    billed = "" if price["paid"] else "; no bill arrives"
+    return (
+        f"{safe_text(price['model'])}: {told} for a million tokens ({safe_text(price['source'])})"
+        f"{billed}"
+    )
 
 
 def reach_lines(reach: Document) -> tuple[str, ...]:

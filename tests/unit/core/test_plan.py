@@ -56,3 +56,4 @@ def test_without_confirm_tasks_nothing_is_confirmed():
 @given(PLANS)
 def test_a_run_never_takes_fewer_than_low_nor_more_than_high(one):
     assert one.baseline_trials <= one.low <= one.high
+    assert one.expected <= one.high
