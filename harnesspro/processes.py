@@ -36,6 +36,8 @@ QUIET_ENV = {
     # Threads of their own only slow our small products down: 0.2 ms with one, 8 ms with two.
     "OPENBLAS_NUM_THREADS": "1",
 }
+FAILPOINT = "HARNESSPRO_FAILPOINT"
+"""Names a point of `core.crash` at which a process of the judge dies; for tests."""
 # What the orchestrator may know of the user's environment: nothing that could be a key.
 _PLAIN_NAMES = (
     "PATH",
@@ -50,6 +52,7 @@ _PLAIN_NAMES = (
     "TZ",
     "TMPDIR",
     "OPENBLAS_NUM_THREADS",
+    FAILPOINT,
 )
 _PR_SET_PDEATHSIG = 1
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from harnesspro import processes
 from harnesspro.config import RunHeader
+from harnesspro.core.crash import At, dying_at
 from harnesspro.core.documents import CertificateSummary
 from harnesspro.core.errors import EXIT_INTERRUPTED, HarnessProError, IntegrityError
 from harnesspro.core.ports import (
@@ -56,7 +57,8 @@ def main_broker(config: dict[str, Any]) -> int:
         cap = None if config["cap_usd"] is None else nanos_from_usd(config["cap_usd"])
         prices = [Price.model_validate(price) for price in config["prices"]]
         redact = redactor(secrets_of(os.environ))
-        with LedgerWriter(config["run_dir"], redact=redact) as ledger:
+        at = _dying()
+        with LedgerWriter(config["run_dir"], redact=redact, at=at) as ledger:
             serve(
                 BrokerConfig(
                     run_dir=config["run_dir"],
@@ -70,6 +72,7 @@ def main_broker(config: dict[str, Any]) -> int:
                 ),
                 lambda model: provider_for(model, server_urls=config["server_urls"]),
                 ledger,
+                at,
             )
     except HarnessProError as error:
         sys.stderr.write(json.dumps(error.document()) + "\n")
@@ -209,7 +212,6 @@ def build_bench(
     from harnesspro.sandbox.client import SandboxClient
     from harnesspro.store.archive import FileArchive
     from harnesspro.store.ledger import LedgerReader
-    from harnesspro.store.runs import write_json
     from harnesspro.store.trajectories import write_trajectory
     from harnesspro.store.trees import GitTrees
 
@@ -255,7 +257,7 @@ def build_bench(
         keep_trajectory=lambda trajectory: write_trajectory(
             run_dir, trajectory, agent_name=header.harness_name
         ),
-        write_report=lambda document: write_json(run_dir / "report.json", document),
+        write_report=partial(_reported, run_dir / "report.json", _dying()),
         certify=certify,
         interrupted=interrupted.is_set,
         purse_empty=purse_empty.is_set,
@@ -269,6 +271,20 @@ def build_bench(
         run_dir=run_dir,
         firewall=config["firewall"],
     )
+
+
+def _dying() -> At:
+    """Where this process is to be killed, for tests; nowhere unless its environment says so."""
+    told = os.environ.get(processes.FAILPOINT)
+    return dying_at(told, lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def _reported(path: Path, at: At, document: dict[str, Any]) -> None:
+    from harnesspro.store.runs import write_json
+
+    at("report.before")
+    write_json(path, document)
+    at("report.after")
 
 
 def _warn(lines: Iterable[str]) -> None:

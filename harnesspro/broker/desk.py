@@ -13,6 +13,7 @@ from harnesspro.broker.flight import SingleFlight
 from harnesspro.broker.patience import Patience
 from harnesspro.broker.trials import Answer, OpenTrial, Ticket
 from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
+from harnesspro.core.crash import At, passing
 from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
@@ -46,8 +47,10 @@ class CallDesk:
         config: BrokerConfig,
         provider_for: Callable[[str], ModelProvider],
         ledger: RunLedger,
+        at: At = passing,
     ) -> None:
         self._config, self._provider_for, self._ledger = config, provider_for, ledger
+        self._at = at
         self._lock = threading.Lock()
         self._trials: dict[str, OpenTrial] = {}
         self._providers: dict[str, ModelProvider] = {}
@@ -182,7 +185,9 @@ class CallDesk:
         # Whatever escapes below without an end of its own may have been billed.
         end = CallEnd("ambiguous", fault="broke off")
         try:
+            self._at("call.sent")
             reply = self._patience.complete(provider, call.request)
+            self._at("call.replied")
             nanos = _attributed(reply, self._config.prices[call.request.model])
             end = CallEnd("done", reply=reply, attributed_nanos=nanos)
         except ProviderSilent as error:

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from harnesspro.broker.config import BrokerConfig
 from harnesspro.broker.desk import CallDesk
 from harnesspro.broker.wire import Refused
+from harnesspro.core.crash import At, passing
 from harnesspro.core.errors import ConfigError, HarnessProError
 from harnesspro.core.ports import Grant, ModelProvider, RunLedger
 
@@ -41,7 +42,10 @@ __all__ = ["BrokerConfig", "BrokerServer", "serve"]
 
 
 def serve(
-    config: BrokerConfig, provider_for: Callable[[str], ModelProvider], ledger: RunLedger
+    config: BrokerConfig,
+    provider_for: Callable[[str], ModelProvider],
+    ledger: RunLedger,
+    at: At = passing,
 ) -> None:
     """Serve until SIGTERM, or until the parent is gone; SIGINT is the parent's business.
 
@@ -54,7 +58,7 @@ def serve(
     signals = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     _die_with_parent()
-    with BrokerServer(config, provider_for, ledger):
+    with BrokerServer(config, provider_for, ledger, at):
         while os.getppid() == config.parent_pid:
             caught = signal.sigtimedwait(signals, 0.25)
             if caught is not None and caught.si_signo == signal.SIGTERM:
@@ -69,9 +73,10 @@ class BrokerServer:
         config: BrokerConfig,
         provider_for: Callable[[str], ModelProvider],
         ledger: RunLedger,
+        at: At = passing,
     ) -> None:
         """Bind both sockets; from here on callers queue, and are answered once entered."""
-        desk = CallDesk(config, provider_for, ledger)
+        desk = CallDesk(config, provider_for, ledger, at)
         self._paths = (config.trial_socket, config.admin_socket)
         self._listeners = [
             _Listener(_trial_app(desk), _bind(config.trial_socket, mode=0o666)),

@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 from pydantic import JsonValue
 
+from harnesspro.core.crash import At, passing
 from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
     BudgetExhausted,
@@ -168,18 +169,24 @@ class LedgerReader(_Reading):
 class LedgerWriter(_Reading):
     """The one writer of a run folder's ledger. Thread-safe; every write is on disk on return."""
 
-    def __init__(self, run_dir: str | os.PathLike[str], *, redact: Redact | None = None) -> None:
+    def __init__(
+        self,
+        run_dir: str | os.PathLike[str],
+        *,
+        redact: Redact | None = None,
+        at: At = passing,
+    ) -> None:
         """Take the folder's lock, open or make the ledger, check it, settle what a crash left.
 
         `redact` is what every record, request and reply passes before it is written; by default
-        what has the form of a secret is taken out.
+        what has the form of a secret is taken out. `at` is told before and after every commit.
 
         Raises:
             RunLocked: another process writes this run folder.
             ConfigError: the folder cannot be written, or lies on a network file system.
             IntegrityError: the ledger is damaged.
         """
-        self._redact = redact or redactor()
+        self._redact, self._at = redact or redactor(), at
         path = Path(run_dir).absolute() / LEDGER_FILE
         self._run_lock = RunLock(path.parent)
         try:
@@ -277,7 +284,9 @@ class LedgerWriter(_Reading):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._at("commit.before")
                 self._connection.execute("COMMIT")
+                self._at("commit.after")
             except BaseException:
                 # A failed COMMIT (full disk) may have rolled back already.
                 if self._connection.in_transaction:
