@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from harnesspro.core.errors import ModelUnknown, ProviderBusy, ProviderError, RequestRefused
+from harnesspro.core.errors import ModelUnknown, ProviderBusy, ProviderSilent, RequestRefused
 from harnesspro.core.patience import Breaker, RetryBudget, pause_s
 from harnesspro.core.ports import ChatReply, ChatRequest, ModelProvider
 
@@ -51,7 +51,8 @@ class Patience:
         """The reply, after as many tries as passing faults, the budget and the deadline allow.
 
         Raises:
-            ProviderError, ModelUnknown: of the last try.
+            ProviderError, ModelUnknown: of the last try. A refused key rests nobody: waiting does not
+                mend it.
         """
         model, deadline = request.model, self.clock() + self.call_timeout_s
         self._asked(model)
@@ -67,7 +68,7 @@ class Patience:
             except (RequestRefused, ModelUnknown):
                 self._answered(model)
                 raise
-            except ProviderError:
+            except ProviderSilent:
                 self._failed(model)
                 raise
             else:

@@ -3,7 +3,7 @@
 import pytest
 
 from harnesspro.broker.patience import Patience
-from harnesspro.core.errors import ProviderBusy, ProviderSilent, RequestRefused
+from harnesspro.core.errors import ProviderBusy, ProviderError, ProviderSilent, RequestRefused
 from harnesspro.core.ports import ChatRequest
 from harnesspro.testing.doubles import reply_of
 
@@ -100,6 +100,13 @@ def test_a_model_that_answers_nobody_is_asked_by_one_after_each_rest():
     with pytest.raises(ProviderBusy):
         ours.require("acme/m")  # the others rest on
     ours.complete(provider, REQUEST)
+    ours.require("acme/m")
+
+
+def test_a_refused_key_is_not_waited_for():
+    ours = patience(Clock())
+    with pytest.raises(ProviderError):
+        ours.complete(Says(ProviderError("acme/m", "the provider refused the key")), REQUEST)
     ours.require("acme/m")
 
 
