@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import os
 import re
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
@@ -57,7 +59,11 @@ class LiteLLMProvider:
         values = _arguments(litellm, request)
         started = time.monotonic()
         try:
-            response = litellm.completion(**values, timeout=timeout_s, max_retries=0)
+            response = _within(
+                timeout_s,
+                lambda: litellm.completion(**values, timeout=timeout_s, max_retries=0),
+                request.model,
+            )
         except OpenAIError as error:
             raise _ours(litellm, error, request.model) from error
         return _reply(response, request.model, latency_s=time.monotonic() - started)
@@ -210,7 +216,7 @@ def _ours(litellm: Any, error: Exception, model: str) -> HarnessProError:
         return ModelUnknown(model, "the provider has no such model")
     if isinstance(error, kinds.BadRequestError | kinds.UnprocessableEntityError):
         return RequestRefused(model, said)
-    if isinstance(error, busy) or _never_connected(error):
+    if (isinstance(error, busy) and _has_status(error)) or _never_connected(error):
         busy_now = ProviderBusy(model, said, fix="wait, or ask for less at once")
         busy_now.retry_after_s = _retry_after_s(error)
         return busy_now
@@ -235,6 +241,39 @@ def _never_connected(error: BaseException) -> bool:
     from httpx import ConnectError, ConnectTimeout
 
     return any(isinstance(cause, ConnectError | ConnectTimeout) for cause in _causes(error))
+
+
+def _has_status(error: BaseException) -> bool:
+    """Whether the provider itself said so; LiteLLM calls a connection that was lost, and a body that is no
+    JSON, a server error too.
+    """
+    from openai import APIStatusError
+
+    behind = (cause for cause in _causes(error) if type(cause).__module__.startswith("openai"))
+    return any(isinstance(cause, APIStatusError) for cause in behind)
+
+
+def _within(seconds: float, work: Callable[[], Any], model: str) -> Any:
+    """What `work` gives or raises, if it does so in time; a thread that does not is left to itself.
+
+    The library's own timeout is between two bytes, so a reply that drips would be waited for without end.
+
+    Raises:
+        ProviderSilent: it is not done in time.
+    """
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=f"call {model}", daemon=True).start()
+    try:
+        return future.result(timeout=seconds)
+    except TimeoutError as error:
+        raise ProviderSilent(model, f"no whole reply within {seconds:.0f} s") from error
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
