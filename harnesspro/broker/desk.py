@@ -13,6 +13,7 @@ from harnesspro.broker.flight import SingleFlight
 from harnesspro.broker.patience import Patience
 from harnesspro.broker.trials import Answer, OpenTrial, Ticket
 from harnesspro.broker.wire import Refused, completion, parse_body, read_call, token_bound
+from harnesspro.core.aliases import same_model
 from harnesspro.core.crash import At, passing
 from harnesspro.core.documents import Spend
 from harnesspro.core.errors import (
@@ -37,6 +38,9 @@ from harnesspro.core.ports import (
 )
 from harnesspro.core.records import Price
 from harnesspro.core.replay import replay_key, request_hash, seed_for
+
+ANSWERED_AS = "answered_as"
+"""The kind of record that says so."""
 
 
 class CallDesk:
@@ -188,6 +192,7 @@ class CallDesk:
             self._at("call.sent")
             reply = self._patience.complete(provider, call.request)
             self._at("call.replied")
+            self._note_the_name(call.request.model, reply.model)
             nanos = _attributed(reply, self._config.prices[call.request.model])
             end = CallEnd("done", reply=reply, attributed_nanos=nanos)
         except ProviderSilent as error:
@@ -199,6 +204,11 @@ class CallDesk:
         finally:
             self._settle(call_id, call, end)
         return Answer(reply, nanos, paid_nanos=nanos if call.paid else 0, replayed=False)
+
+    def _note_the_name(self, asked: str, told: str) -> None:
+        """Put on record, once, that a model answered under another name than it was asked by."""
+        if not same_model(asked, told):
+            self._ledger.put(ANSWERED_AS, f"{asked} {told}", {"asked": asked, "told": told})
 
     def _send(self, call: PlannedCall) -> int:
         """Reserve; where the purse refuses, what calls in flight give back is waited for."""

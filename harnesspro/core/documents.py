@@ -179,6 +179,8 @@ class RunDocument(Record):
     base_disagreement: float | None = None
     """Share of search tasks on which two draws of the initial harness differ; None = not measured."""
     prices: tuple[Price, ...]
+    answered_as: tuple[tuple[str, str], ...] = ()
+    """(asked, told): models that answered under another name; none of ours falls back to another."""
     seed: int
     n_rounds: int
     elapsed_s: float

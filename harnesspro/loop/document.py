@@ -112,11 +112,17 @@ def document_of(
         controls=controls(bench, chart.verdicts, graded.grades if graded else None),
         base_disagreement=chart.base_disagreement,
         prices=bench.header.prices,
+        answered_as=_answered_as(bench),
         seed=bench.config.seed,
         n_rounds=len(scan.rounds(bench)),
         elapsed_s=bench.elapsed_s(),
         words=words(chart, front, story),
     )
+
+
+def _answered_as(bench: Bench) -> tuple[tuple[str, str], ...]:
+    values = (value for _, value in bench.ports.ledger.all("answered_as"))
+    return tuple(sorted((value["asked"], value["told"]) for value in values))
 
 
 def _referee_report(bench: Bench, chart: Map) -> RefereeReport:

@@ -318,6 +318,7 @@ def trust_section(doc: RunDocument) -> Markup:
     facts = [
         ("tasks", sentences.power_words(doc)),
         ("noise", sentences.sentence(own_noise(sentences.own_disagreement(doc)))),
+        *([("models", told)] if (told := sentences.model_words(doc)) else []),
         ("isolation", isolation),
         ("firewall", firewall),
         ("right answers", sentences.firewall_words(doc)),

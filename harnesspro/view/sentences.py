@@ -256,6 +256,14 @@ def level_words(doc: RunDocument) -> tuple[str, str]:
     )
 
 
+def model_words(doc: RunDocument) -> str:
+    """Who answered under another name than it was asked by; empty where nobody did."""
+    if not doc.answered_as:
+        return ""
+    names = "; ".join(f"{asked} answered as {told}" for asked, told in doc.answered_as)
+    return f"{names}: see that this is the model you mean"
+
+
 def firewall_words(doc: RunDocument) -> str:
     """What came out of the vault."""
     certificate = doc.certificate

@@ -244,6 +244,7 @@ def _trust(doc: RunDocument, console: Console) -> Table:
         [
             ("tasks", sentences.power_words(doc)),
             ("noise", sentences.sentence(own_noise(sentences.own_disagreement(doc)))),
+            *([("models", told)] if (told := sentences.model_words(doc)) else []),
             ("isolation", isolation),
             ("firewall", firewall),
             ("answers", sentences.firewall_words(doc)),

@@ -122,3 +122,16 @@ def test_a_count_that_cannot_be_true_stays_charged_at_its_reservation(
     assert (metered.ground_fault is not None) == charged_in_full
     assert (ledger.spend().n_ambiguous_calls == 1) == charged_in_full
     assert ledger.spend().paid_usd > 0
+
+
+def test_a_reply_of_another_model_is_put_on_record_once(serving):
+    ledger = MemoryLedger()
+    desk = a_desk(ledger)
+    with serving(saying(model="gpt-3.5-turbo"), saying(model="gpt-3.5-turbo"), WELL):
+        token = desk.open_trial(grant(models={"solver": MODEL}))
+        for text in ("a", "b", "c"):
+            desk.complete(token, body(text))
+        desk.close_trial(token)
+    assert [value for _, value in ledger.all("answered_as")] == [
+        {"asked": MODEL, "told": "gpt-3.5-turbo"}
+    ]

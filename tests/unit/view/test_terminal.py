@@ -176,3 +176,10 @@ def test_what_earlier_openings_may_have_told_is_bounded_beside_their_number() ->
     told = firewall_words(document().model_copy(update={"certificate": certificate}))
     assert told.startswith("0 bits back to the search, 3 openings of the vault so far")
     assert told.endswith("can flatter this accuracy by at most 21 points")
+
+
+def test_a_model_that_answered_under_another_name_is_told() -> None:
+    as_asked = " ".join(" ".join(printed(document(), 80)).split())
+    assert "answered as" not in as_asked
+    other = document().model_copy(update={"answered_as": (("openai/gpt-4o", "gpt-4o-mini"),)})
+    assert "openai/gpt-4o answered as gpt-4o-mini" in " ".join(" ".join(printed(other, 80)).split())
