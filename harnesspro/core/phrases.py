@@ -81,8 +81,10 @@ def tilt_words(tilt: Estimate | None) -> str:
     """Which way it errs; empty where that was not measured."""
     if tilt is None:
         return ""
-    most = f"{percent(max(0.0, tilt.high))} of pairs at most"
-    return f"its errors favour the change by {percent(tilt.mean)} ({most})"
+    most = percent(max(0.0, tilt.high))
+    if tilt.mean < 0:
+        return f"its errors favour the original by {percent(-tilt.mean)} (the change by at most {most})"
+    return f"its errors favour the change by {percent(tilt.mean)} ({most} of pairs at most)"
 
 
 def claim_words(*, trusted: bool) -> str:

@@ -9,6 +9,7 @@ from harnesspro.core.phrases import (
     own_noise,
     reuse_words,
     sealed_words,
+    tilt_words,
 )
 from harnesspro.core.records import Calibration, Channel, Estimate
 
@@ -101,4 +102,11 @@ def test_no_pair_teaches_nothing_and_flattery_needs_both_measurements():
     assert lines[1:] == (
         "no two answers differed with exactly one right, so nothing is learnt of the score without "
         "gold",
+    )
+
+
+def test_errors_for_the_original_are_said_as_such():
+    tilt = Estimate(mean=-0.06, low=-0.2, high=0.047, n=100)
+    assert tilt_words(tilt) == (
+        "its errors favour the original by 6.0 % (the change by at most 4.7 %)"
     )
