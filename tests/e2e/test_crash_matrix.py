@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from harnesspro.core.crash import POINTS
 from tests.e2e.conftest import Terminal
-from tests.e2e.test_improve_on_the_simulator import essence, n_paid_calls
+from tests.e2e.test_improve_on_the_simulator import essence, n_paid_calls, wait_for_trials
 
 pytestmark = pytest.mark.timeout(240)
 TINY = ("--n-search", "6", "--n-confirm", "6", "--max-candidates", "1", "--rounds", "1")
@@ -51,8 +52,13 @@ def crashed(terminal: Terminal, point: str) -> int:
 
 def check(folder: Path, point: str, whole: tuple[int, object, int]) -> None:
     terminal = Terminal(folder)
-    code, expected, n_paid = whole
     assert crashed(terminal, point) not in (0, 5), "the point was never passed"
+    check_resumed(terminal, whole)
+
+
+def check_resumed(terminal: Terminal, whole: tuple[int, object, int]) -> None:
+    """It goes on to the same end, and paid at most the calls in flight without an answer."""
+    code, expected, n_paid = whole
     (run,) = terminal.runs()
     resumed = terminal.run("improve", "--resume", run.name, "--json", "-q")
     assert resumed.code == code, resumed.err
@@ -65,6 +71,15 @@ def check(folder: Path, point: str, whole: tuple[int, object, int]) -> None:
 @pytest.mark.parametrize("point", FEW)
 def test_killed_at_a_step_it_ends_as_if_it_had_not_been(tmp_path, whole, point):
     check(tmp_path, point, whole)
+
+
+def test_killed_whole_in_mid_search_it_ends_as_if_it_had_not_been(tmp_path, whole):
+    terminal = Terminal(tmp_path)
+    child = terminal.start("improve", "builtin:planted", *TINY, "--json", "-q")
+    wait_for_trials(terminal, n=8)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
+    check_resumed(terminal, whole)
 
 
 @pytest.mark.slow
