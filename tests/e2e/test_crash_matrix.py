@@ -20,7 +20,7 @@ PASSED = {
     "commit": (1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144),
     "call": (1, 2, 3, 5, 8, 13, 21, 34, 55),
 }
-"""How often at most; the run makes some 80 calls and 300 commits, and writes one report."""
+"""How often at most; the run makes fewer than 89 calls, more than 144 commits, and writes one report."""
 MANY = tuple(
     told
     for point in POINTS
